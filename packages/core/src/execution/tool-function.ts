@@ -168,7 +168,7 @@ function contextOf<Result>(
 }
 
 function timeLimit<Result>({ host, own, signal }: InSlot<Result>, tool: Tool): TimeLimit {
-  const { timeout: ms, grace } = host
+  const { grace, timeout: ms = tool.timeout } = host
   return new TimeLimit({ tool: tool.name, ms, grace, signal, abort: (reason) => own.abort(reason) })
 }
 

@@ -13,8 +13,8 @@ export interface Host<Result> {
   readonly telemetry: Telemetry
   /** How long to wait for an aborted function, in milliseconds. */
   readonly grace: number
-  /** The time limit of this execution, in milliseconds. */
-  readonly timeout: number | undefined
+  /** The time limit of this execution instead of the tool's own, in milliseconds. */
+  readonly timeout?: number | undefined
   /** The context of the run or, without a run, the context that was passed for the tool. */
   readonly userContext: UserContext
   /** The history that the model received. */

@@ -47,10 +47,6 @@ export class RunHost implements Host<ToolMessage> {
     return this.#run.config.grace
   }
 
-  get timeout(): number | undefined {
-    return this.#entry.tool?.timeout
-  }
-
   /** Aborts when nothing new may start. Absent for an inner call: it is part of work that has already started, so a halt does not stop it. */
   get halted(): AbortSignal | undefined {
     return this.#entry.maker ? undefined : this.#run.halt.halted
@@ -107,8 +103,14 @@ export class RunHost implements Host<ToolMessage> {
     return freeze(resultMessage(call, tool, output, this.#run.config.outputLimits))
   }
 
-  unknown(call: ToolCall): Promise<ToolMessage> {
-    return unknown(this.#run, call)
+  /** A call of no tool of the run, or of one that the request did not offer. */
+  async unknown(call: ToolCall): Promise<ToolMessage> {
+    const { calls, config, setup } = this.#run
+    if (calls.isUnoffered(call)) throw new Error(`Not run: ${shownName(call.name)} is not available in this step.`)
+    const answer = call.name === '' ? undefined : await config.unknownTool?.(call)
+    if (answer !== undefined) return freeze(textMessage(call, answer, false))
+    const names = setup.tools.map(({ name }) => name)
+    throw new UnknownToolError(call.name, names)
   }
 }
 
@@ -120,15 +122,4 @@ function thrown(error: unknown, tool: string): Outcome {
 function again(known: Outcome, tool: string): ToolMessage {
   if ('message' in known) return freeze({ ...known.message, name: tool })
   throw known.timeout === undefined ? new Error(known.error) : new ToolTimeoutError(tool, known.timeout)
-}
-
-/** A call of no tool of the run, or of one that the request did not offer. */
-async function unknown(run: RunState, call: ToolCall): Promise<ToolMessage> {
-  if (run.calls.isUnoffered(call)) throw new Error(`Not run: ${shownName(call.name)} is not available in this step.`)
-  const answer = call.name === '' ? undefined : await run.config.unknownTool?.(call)
-  if (answer !== undefined) return freeze(textMessage(call, answer, false))
-  throw new UnknownToolError(
-    call.name,
-    run.setup.tools.map((tool) => tool.name),
-  )
 }
