@@ -118,8 +118,7 @@ class Attempts implements Required<AttemptObserver> {
   }
 
   failed(error: unknown, attempt: number, { model }: ModelRequest): void {
-    this.#standing.delete(attempt)
-    this.#running.delete(attempt)
+    this.left(attempt)
     this.#failures.push({ attempt, error, model })
   }
 

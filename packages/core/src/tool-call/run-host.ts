@@ -26,25 +26,19 @@ import { waitForCommit } from './wait-for-commit.ts'
 export class RunHost implements Host<ToolMessage> {
   readonly #run: RunState
   readonly #entry: CallEntry
+  readonly telemetry: Telemetry
+  readonly userContext: UserContext
+  readonly grace: number
   /** The messages of the step in which the call began. Its background work may begin in a later step. */
   readonly messages: readonly Message[]
 
   constructor(run: RunState, entry: CallEntry) {
     this.#run = run
     this.#entry = entry
+    this.telemetry = run.telemetry
+    this.userContext = run.userContext
+    this.grace = run.config.grace
     this.messages = run.steps.asked ?? run.history.messages
-  }
-
-  get telemetry(): Telemetry {
-    return this.#run.telemetry
-  }
-
-  get userContext(): UserContext {
-    return this.#run.userContext
-  }
-
-  get grace(): number {
-    return this.#run.config.grace
   }
 
   /** Aborts when nothing new may start. Absent for an inner call: it is part of work that has already started, so a halt does not stop it. */
