@@ -62,10 +62,10 @@ function known(
   run: RunState,
   callId: string,
   within: CallEntry | undefined,
-): { made?: CallEntry | PastCall; work?: CallEntry } {
+): { made: CallEntry | PastCall | undefined; work: CallEntry | undefined } {
   const made = madeCall(run, callId, within)
   const work = made instanceof CallEntry ? workOf(run, made) : latestWork(run, callId)
-  return { ...(made && { made }), ...(work && { work }) }
+  return { made, work }
 }
 
 /** Inside a call, an id means that call, then one of its inner calls, then the same for the calls that made it. Otherwise it means any call. */
