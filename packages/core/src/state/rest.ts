@@ -2,7 +2,7 @@
 
 import type { ToolCall } from '../vocabulary/message.ts'
 
-/** What a call knows of the rest of its input. */
+/** The part that a call uses. It receives its complete input here. */
 export interface Rest<Call> {
   /** The call as it started. */
   readonly started: ToolCall
