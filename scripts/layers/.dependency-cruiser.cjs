@@ -26,15 +26,15 @@ const layers = [
   ['machine', 'assemble', 'output'],
   ['telemetry'],
   ['state'],
+  ['checkpoint'],
   ['middleware'],
   ['execution'],
-  ['tool-call'],
+  // One layer in two folders: what every call does, and the work of background calls.
+  ['(tool-call|background)'],
   ['model-call'],
+  ['resume'],
   ['run'],
 ]
-
-/** What stands beside these layers: each imports them and itself. `agent.ts` registers all of them. */
-const capabilities = ['checkpoint', 'background', 'needs']
 
 const centre = layers.flat()
 
@@ -48,7 +48,6 @@ const importsOnly = (folder, folders) => ({
 
 const layering = [
   ...layers.flatMap((layer, index) => layer.map((folder) => importsOnly(folder, layers.slice(0, index).flat()))),
-  ...capabilities.map((folder) => importsOnly(folder, centre)),
   // An agent as a tool is made of an agent.
   {
     ...importsOnly('agent-tool', centre),

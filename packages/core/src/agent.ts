@@ -1,15 +1,14 @@
 /** Creates agents. An agent is immutable and can run many times at once. */
 
-import { background } from './background/background.ts'
+import { abortAll } from './background/background.ts'
 import { type BeginOptions, beginRun } from './checkpoint/begin.ts'
-import { checkpoints } from './checkpoint/checkpoints.ts'
-import { type CloseOptions, closeRun } from './checkpoint/close.ts'
+import { RunSaver } from './checkpoint/saver.ts'
+import { checkpointOf } from './checkpoint/take.ts'
 import { configOf } from './config.ts'
-import { needs } from './needs/needs.ts'
+import { type CloseOptions, closeRun } from './resume/close.ts'
 import { type AgentRun, startRun } from './run/agent-run.ts'
 import { viewOf } from './run/run-view.ts'
 import type { RunWork } from './state/run.ts'
-import { abortCalls } from './tool-call/commit-or-discard.ts'
 import type { AgentConfig } from './vocabulary/agent-config.ts'
 import type { AgentOptions } from './vocabulary/agent-options.ts'
 import { branded } from './vocabulary/brand.ts'
@@ -97,7 +96,7 @@ export type AgentChanges<
 > = Partial<Omit<AgentOptions<Output, Tools, Middlewares>, 'name' | 'output' | 'checkpoints'>>
 
 /** The functions that a run's state calls. They are passed in, because the state must not import them. */
-const WORK: RunWork = { view: viewOf, abort: abortCalls, background, checkpoints, needs }
+const WORK: RunWork = { view: viewOf, abort: abortAll, saverOf: (run) => new RunSaver(run), take: checkpointOf }
 
 /** Creates an agent. Throws {@link ConfigError} with the name of the first invalid option. */
 export function createAgent<

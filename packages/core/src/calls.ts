@@ -7,10 +7,10 @@
 
 export { sealsCalls } from './assemble/sealing.ts'
 export { ToolInput } from './assemble/tool-input.ts'
+export { checkedNeeds } from './execution/needs.ts'
 export { turnIfDue } from './flow/event-loop.ts'
 export { follow } from './flow/follow.ts'
 export { unheard } from './flow/unheard.ts'
-export { checkedNeeds } from './needs/members.ts'
 export { withOutputTool } from './output/output.ts'
 export { answeredPayloads, requestedInput } from './run/run-view.ts'
 export { agentRunBy, type CallEffect, isJudgedByInput, judgeCall } from './state/call-effect.ts'

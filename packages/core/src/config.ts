@@ -1,10 +1,10 @@
 /** Checks the options of an agent and applies their defaults. */
 
-import { withStatusTool } from './background/status-tool.ts'
+import { checkIgnoresInput } from './execution/needs.ts'
 import { middlewareList } from './middleware/middleware-list.ts'
-import { checkIgnoresInput } from './needs/members.ts'
 import { outputOf } from './output/output.ts'
 import { checkModel, checkSetup } from './run/set-up.ts'
+import { withStatusTool } from './run/status-tool.ts'
 import { captureOf, checkTelemetry } from './telemetry/options.ts'
 import type { AgentConfig } from './vocabulary/agent-config.ts'
 import { AGENT_OPTIONS, type AgentOptions } from './vocabulary/agent-options.ts'

@@ -5,7 +5,6 @@ import type { Host } from './execution/tool-host.ts'
 import { drive } from './flow/flow.ts'
 import { follow } from './flow/follow.ts'
 import { unheard } from './flow/unheard.ts'
-import { givenOf } from './needs/rest.ts'
 import { CallEntry } from './state/call-entry.ts'
 import { endState } from './state/call-status.ts'
 import { CallTable } from './state/call-table.ts'
@@ -120,7 +119,7 @@ async function work<Output>(
     const userContext = new UserContext(options.context)
     const checking = userContext.check([tool])
     if (checking) await Promise.race([checking, entry.abandoned.promise])
-    const flow = executeTool(hostOf<Output>(tool, options, observed, userContext), entry, entry.call, entry.parent)
+    const flow = executeTool(hostOf<Output>(options, observed, userContext), entry, entry.call, entry.parent)
     const given = await Promise.race([
       drive(flow, (progress) => {
         // Without this check the generator would continue after the abort (I14).
@@ -143,19 +142,13 @@ async function work<Output>(
 }
 
 /** The result of a stand-alone tool is its output, unchanged. */
-function hostOf<Output>(
-  tool: Tool,
-  { timeout, grace }: Options,
-  telemetry: Telemetry,
-  userContext: UserContext,
-): Host<Output> {
+function hostOf<Output>({ timeout, grace }: Options, telemetry: Telemetry, userContext: UserContext): Host<Output> {
   return {
     telemetry,
     userContext,
     messages: Object.freeze([]),
     grace,
-    timeout: timeout ?? tool.timeout,
-    givenOf,
+    timeout,
     resultOf: (_call, _tool, output) => output as Output,
     unknown: (call) => Promise.reject(new UnknownToolError(call.name, [])),
   }

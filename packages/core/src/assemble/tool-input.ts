@@ -1,11 +1,12 @@
 /** Collects the arguments of one call in pieces and parses them to a value. */
 
+import { sameInput } from '../vocabulary/canonical.ts'
+import { unwrapJson } from '../vocabulary/checked-input.ts'
 import { messageOf } from '../vocabulary/errors.ts'
 import type { InputLimits } from '../vocabulary/model.ts'
 import { Fragments } from './fragments.ts'
 import { JsonScanner } from './json-scanner.ts'
 import { NeededMembers } from './needed-members.ts'
-import { meansSame, repeats } from './repeated-input.ts'
 import { Resends } from './resends.ts'
 
 /** The value of the text. If the text is unusable, it is the text itself, with the reason. */
@@ -171,5 +172,34 @@ function parse(text: string): InputValue {
     return { input: JSON.parse(text) }
   } catch (thrown) {
     return { input: text, inputError: `arguments are not valid JSON: ${messageOf(thrown).slice(0, 200)}` }
+  }
+}
+
+/** Whether two inputs are the same, or one is the other as a JSON string. */
+function meansSame(a: unknown, b: unknown): boolean {
+  return sameInput(unwrapJson(a, WHOLE), unwrapJson(b, WHOLE))
+}
+
+/** The path of the input itself, for `unwrapJson`. */
+const WHOLE = [[]]
+
+/** Whether `text` contains only this input again, once or several times. It looks at most `maxDepth` levels deep. */
+function repeats(input: unknown, text: string, maxDepth: number): boolean {
+  for (let rest = text; rest.trim() !== ''; ) {
+    const scanner = new JsonScanner(maxDepth)
+    scanner.feed(rest)
+    if (scanner.end === undefined || !isKnown(rest.slice(scanner.begin, scanner.end), input)) return false
+    rest = rest.slice(scanner.end)
+  }
+  return true
+}
+
+/** Whether the JSON text is equal to the known input, or is empty: an empty piece may be encoded as well. */
+function isKnown(text: string, input: unknown): boolean {
+  try {
+    const value: unknown = JSON.parse(text)
+    return value === '' || meansSame(value, input)
+  } catch {
+    return false
   }
 }

@@ -33,9 +33,9 @@ export async function checkAnswers(
 ): Promise<void> {
   for (const { id, address, answerSchema } of questions) {
     if (!(id in answers)) continue
-    const asker = askerAt(address, askers)
+    const schema = schemaAt(address, askers)
     // The schema is more precise than the JSON Schema, and has better messages.
-    const { issues, cause } = asker?.answer ? await issuesOf(asker.answer, answers[id]) : {}
+    const { issues, cause } = schema ? await issuesOf(schema, answers[id]) : {}
     const wrong = issues?.map(described) ?? (answerSchema ? misfits(answerSchema, answers[id]) : [])
     if (wrong.length > 0) throw new AnswerError(id, nameOf(address), wrong, { cause }, answerSchema)
   }
@@ -43,8 +43,8 @@ export async function checkAnswers(
 
 /** Returns the JSON Schema for answers to questions from this address, if its tool or middleware declares one for all its questions. */
 export function answerSchemaAt(address: Address, askers: Askers): JsonSchema | undefined {
-  const answer = askerAt(address, askers)?.answer
-  return answer && jsonSchemaIn(answer)
+  const schema = schemaAt(address, askers)
+  return schema && jsonSchemaIn(schema)
 }
 
 /** The name of the tool or middleware that has asked, and the innermost call that it asks about. It may no longer exist. */
@@ -56,27 +56,19 @@ function nameOf(address: Address): string {
   return call ? `tool ${call.tool} in call ${call.callId}` : 'the agent'
 }
 
-interface Asker {
-  readonly name: string
-  readonly answer: StandardSchemaV1 | undefined
-}
-
 /**
- * Finds the tool or middleware at an address. Returns `undefined` inside an agent that a tool creates only when it is called: that agent
- * checks its answers itself.
+ * The schema for answers of the tool or middleware at an address, if it declares one. Returns `undefined` inside an agent that a tool creates only
+ * when it is called: that agent checks its answers itself.
  */
-function askerAt(address: Address, { middleware, tools }: Askers): Asker | undefined {
+function schemaAt(address: Address, { middleware, tools }: Askers): StandardSchemaV1 | undefined {
   const inner = address.findIndex((part, index) => index > 0 && 'agent' in part)
   const last = address[inner < 0 ? address.length - 1 : inner - 1]
-  if (last && 'middleware' in last) {
-    const asker = middleware?.find(({ name }) => name === last.middleware)
-    return asker && { name: `middleware ${asker.name}`, answer: asker.answer }
-  }
+  if (last && 'middleware' in last) return middleware?.find(({ name }) => name === last.middleware)?.answer
   const tool = last && 'tool' in last ? findTool(tools ?? [], last.tool) : undefined
   if (!tool) return undefined
-  if (inner < 0) return { name: `tool ${tool.name}`, answer: tool.execute ? tool.answer : tool.output }
+  if (inner < 0) return tool.execute ? tool.answer : tool.output
   const agent = agentRunBy(tool)
-  return agent && askerAt(address.slice(inner), { middleware: agent.middleware, tools: agent.setup.tools })
+  return agent && schemaAt(address.slice(inner), { middleware: agent.middleware, tools: agent.setup.tools })
 }
 
 async function issuesOf(

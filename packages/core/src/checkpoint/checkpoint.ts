@@ -1,6 +1,5 @@
 /** Finds and validates a checkpoint that comes from outside core. */
 
-import { resultIn } from '../run/endings.ts'
 import {
   CheckpointCorruptError,
   CheckpointMismatchError,
@@ -50,7 +49,7 @@ export function checkpointFrom(from: unknown, found: unknown, name: string | nul
     throw new CheckpointCorruptError('', `resume takes a checkpoint or the id of a stored one; this is ${kindOf(from)}`)
   const checkpoint = checkedCheckpoint(found)
   const { agent, runId } = checkpoint
-  const id = typeof from === 'string' ? from : String(isRecord(from) && from.runId)
+  const id = idFrom(from)
   if (runId !== id) throw new CheckpointMismatchError(id, `it belongs to run ${runId}`)
   if (agent !== name)
     throw new CheckpointMismatchError(id, `it belongs to ${agentText(agent)}, but this is ${agentText(name)}`)
@@ -85,9 +84,19 @@ export function hasFinalAnswer(checkpoint: unknown): boolean {
   return status === 'completed' || (isRecord(step) && step.phase === 'over')
 }
 
+/** The result in the checkpoint of a completed run. */
+export function resultIn({ result, messages, usage, warnings, steps }: Checkpoint): CompletedResult | undefined {
+  return result && Object.freeze({ ...result, messages, usage, warnings, steps: steps.begun })
+}
+
 /** Returns the result in the checkpoint of a completed run, without a run; otherwise undefined. Throws what `agent.resume` throws for a damaged one. */
 export function storedResult(checkpoint: unknown): CompletedResult | undefined {
   return resultIn(checkedCheckpoint(checkpoint))
+}
+
+/** The id of the run that a resume continues, from its checkpoint or the id itself; empty if the value is neither. */
+export function idFrom(from: unknown): string {
+  return typeof from === 'string' ? from : idOf(from)
 }
 
 function idOf(value: unknown): string {

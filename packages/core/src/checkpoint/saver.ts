@@ -4,13 +4,13 @@ import { turnIfDue } from '../flow/event-loop.ts'
 import { unheard } from '../flow/unheard.ts'
 import { isEnding, isLost } from '../machine/halt.ts'
 import type { CallEntry } from '../state/call-entry.ts'
-import type { Saver } from '../state/capabilities.ts'
 import type { RunState } from '../state/run.ts'
+import type { Saver } from '../state/saver.ts'
 import { CheckpointConflictError, type CheckpointError, CheckpointStoreError } from '../vocabulary/checkpoint-errors.ts'
 import { loaded } from '../vocabulary/checkpoint-store.ts'
-import type { Checkpoint } from '../vocabulary/saved-run.ts'
+import type { Checkpoint, SavedUndo } from '../vocabulary/saved-run.ts'
 import { checkedCheckpoint } from './checkpoint.ts'
-import { checksumOf } from './checksum.ts'
+import { signed } from './checksum.ts'
 import { checkpointOf } from './take.ts'
 import { RunUndos } from './undos.ts'
 
@@ -75,12 +75,12 @@ export class RunSaver implements Saver<CallEntry> {
   }
 
   /**
-   * Changes the stored checkpoint, even if the run has continued since or was aborted. If `change` returns nothing, the checkpoint stays as
-   * it is. Throws the errors of {@link now}, and {@link CheckpointCorruptError} if the stored checkpoint is damaged.
+   * Changes only the undos of the stored checkpoint, because an aborted run saves no new state but still stores its undos. If `change` returns
+   * nothing, the checkpoint stays as it is. Throws the errors of {@link now}, and {@link CheckpointCorruptError} if the stored checkpoint is damaged.
    */
-  async amend(change: (stored: Checkpoint) => Omit<Checkpoint, 'checksum'> | undefined): Promise<void> {
-    const { store } = this.#run
-    if (!store) return
+  async saveUndos(change: (stored: Checkpoint) => readonly SavedUndo[] | undefined): Promise<void> {
+    const { store, over } = this.#run
+    if (!store || over) return
     await this.#queue(async () => {
       const { id } = this.#run
       const found = await this.#inside(() => loaded(store, id))
@@ -88,8 +88,8 @@ export class RunSaver implements Saver<CallEntry> {
       const stored = checkedCheckpoint(found)
       if (stored.revision !== this.revision)
         throw this.#lost(new CheckpointConflictError(id, this.revision, stored.revision))
-      const changed = change(stored)
-      await this.#save(changed && { ...changed, checksum: checksumOf(changed) })
+      const undos = change(stored)
+      if (undos) await this.#save(signed({ ...stored, undos }))
     })
   }
 
@@ -123,8 +123,7 @@ export class RunSaver implements Saver<CallEntry> {
     return saved
   }
 
-  async #save(checkpoint: Checkpoint | undefined): Promise<void> {
-    if (!checkpoint) return
+  async #save(checkpoint: Checkpoint): Promise<void> {
     const { id, store } = this.#run
     try {
       const next = { ...checkpoint, revision: this.revision + 1 }

@@ -62,8 +62,8 @@ function stateOf(run: RunState, status: Checkpoint['status']): State {
     calls: unclaimed?.calls ?? entriesOf(run, isLast).map((entry) => savedCallOf(entry, isLast || saver.startsNothing)),
     // The outermost run has the undos of all runs. A run that ends or stops waits for them first.
     undos: unclaimed?.undos ?? (isLast || !run.isOutermost ? [] : saver.undos.save()),
-    spentKeys: spentKeysOf(run),
-    spentIds: spentIdsOf(run),
+    spentKeys: unlessEmpty(run.calls.table.spentKeys(run.steps.state.current?.number)),
+    spentIds: unlessEmpty(spentIdsOf(run)),
     tools: unclaimed?.tools ?? run.setup.tools.map(({ name }) => name),
     questions: run.questions.save(),
     values: run.values.save(),
@@ -73,16 +73,14 @@ function stateOf(run: RunState, status: Checkpoint['status']): State {
   }
 }
 
-function spentKeysOf({ calls, steps }: RunState): Checkpoint['spentKeys'] {
-  const keys = calls.table.spentKeys(steps.state.current?.number)
-  return keys.length > 0 ? keys : undefined
+function unlessEmpty(texts: readonly string[]): readonly string[] | undefined {
+  return texts.length > 0 ? texts : undefined
 }
 
 /** The resume repeats a model call that has not ended, so a call of its response keeps its id unless the run itself has dropped the call. */
-function spentIdsOf({ history, calls }: RunState): Checkpoint['spentIds'] {
+function spentIdsOf({ history, calls }: RunState): string[] {
   const isDropped = (id: string) => (calls.get(id)?.discarded ?? 'run_aborted') !== 'run_aborted'
-  const ids = history.idsWithout((id) => calls.attemptOf(id) !== undefined && !isDropped(id))
-  return ids.length > 0 ? ids : undefined
+  return history.idsWithout((id) => calls.attemptOf(id) !== undefined && !isDropped(id))
 }
 
 /** The open questions: those of calls in call order, then that of a hook or wrap. */
@@ -94,7 +92,7 @@ function interruptsOf(run: RunState): PendingInterrupt[] {
 }
 
 function interruptsOfCalls(run: RunState): PendingInterrupt[] {
-  const entries = [...run.calls.entries(), ...run.background.entries()]
+  const entries = [...run.calls.entries(), ...run.calls.table.works()]
   return inCallOrder(run, entries.filter(isOpen)).flatMap((entry) => questionsOf(run, entry))
 }
 
@@ -138,10 +136,10 @@ function stepsOf({ history, steps }: RunState, status: Checkpoint['status']): St
   }
 }
 
-function entriesOf({ calls, steps, background }: RunState, isLast: boolean): CallEntry[] {
+function entriesOf({ calls, steps }: RunState, isLast: boolean): CallEntry[] {
   const step = steps.state.current?.number
   const saved = calls.entries().filter(({ state }) => isSaved(calls.table.state, state, step, isLast))
-  return [...saved, ...background.entries()]
+  return [...saved, ...calls.table.works()]
 }
 
 function savedCallOf(entry: CallEntry, isLast: boolean): Unwritten<SavedCall> {

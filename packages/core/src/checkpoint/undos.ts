@@ -3,14 +3,14 @@
 import type { Awaitable } from '../flow/flow.ts'
 import { recently } from '../flow/grace.ts'
 import type { CallEntry } from '../state/call-entry.ts'
-import type { Undos } from '../state/capabilities.ts'
 import type { RunState } from '../state/run.ts'
+import type { Undos } from '../state/saver.ts'
 import type { Checkpoint, SavedUndo } from '../vocabulary/saved-run.ts'
 
 /** The functions that store undos. */
 interface Storing {
   readonly isOn: boolean
-  amend(change: (stored: Checkpoint) => Omit<Checkpoint, 'checksum'> | undefined): Promise<void>
+  saveUndos(change: (stored: Checkpoint) => readonly SavedUndo[] | undefined): Promise<void>
 }
 
 export class RunUndos implements Undos<CallEntry> {
@@ -37,17 +37,19 @@ export class RunUndos implements Undos<CallEntry> {
     this.#running.set(key, saved)
     try {
       await recently(() =>
-        this.#amend((stored) => (mayUndo(stored, key) ? [...othersIn(stored, key), saved] : undefined)),
+        this.#saver.saveUndos((stored) => (mayUndo(stored, key) ? [...othersIn(stored, key), saved] : undefined)),
       )
       await undo()
     } finally {
       this.#running.delete(key)
     }
     // The undo has ended. If this cannot be stored, a resume reports it as one that may not have ended.
-    await this.#amend((stored) => {
-      const isThere = stored.undos.some((one) => one.key === key)
-      return isThere ? [...othersIn(stored, key), { ...saved, hasEnded: true }] : undefined
-    }).catch(() => undefined)
+    await this.#saver
+      .saveUndos((stored) => {
+        const isThere = stored.undos.some((one) => one.key === key)
+        return isThere ? [...othersIn(stored, key), { ...saved, hasEnded: true }] : undefined
+      })
+      .catch(() => undefined)
   }
 
   save(): readonly SavedUndo[] {
@@ -64,15 +66,6 @@ export class RunUndos implements Undos<CallEntry> {
         'the process ended while the call was being undone. It may or may not be undone; the undo is not repeated'
       this.#run.events.warn({ code: 'compensation-failed', message: `${tool}: ${problem}`, source: 'core' })
     }
-  }
-
-  /** Changes only the undos of the stored checkpoint, because an aborted run saves no new state but still stores its undos. */
-  async #amend(change: (stored: Checkpoint) => readonly SavedUndo[] | undefined): Promise<void> {
-    if (this.#run.over) return
-    await this.#saver.amend((stored) => {
-      const undos = change(stored)
-      return undos && { ...stored, undos }
-    })
   }
 }
 

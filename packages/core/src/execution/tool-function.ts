@@ -8,8 +8,8 @@ import { executionOf, hasAbandoned } from '../machine/call.ts'
 import { attemptCounted, marked, movedTo } from '../machine/decide-call.ts'
 import { isWithin, judgeCall } from '../state/call-effect.ts'
 import type { CallEntry } from '../state/call-entry.ts'
-import type { Given } from '../state/capabilities.ts'
 import type { Execution } from '../state/execution.ts'
+import type { Given } from '../state/rest.ts'
 import type { Slot } from '../state/turns.ts'
 import { branded, hasClass } from '../vocabulary/brand.ts'
 import { checkedInput, checkedOf, described } from '../vocabulary/checked-input.ts'
@@ -23,6 +23,7 @@ import type { Json, ToolCall } from '../vocabulary/message.ts'
 import type { Invocation } from '../vocabulary/saved-run.ts'
 import type { NeedsContext, Tool, ToolContext } from '../vocabulary/tool.ts'
 import type { Progress } from '../vocabulary/tool-status.ts'
+import { givenOf } from './needs.ts'
 import { TimeLimit } from './time-limit.ts'
 import type { Host } from './tool-host.ts'
 
@@ -53,7 +54,7 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
   const { tool } = entry
   if (!tool) return await host.unknown(call)
   const whole = entry.rest ? undefined : await checkedInput(tool, call)
-  const given = entry.rest ? await entry.rest.given(entry, call) : host.givenOf(tool, whole)
+  const given = entry.rest ? await entry.rest.given(entry, call) : givenOf(tool, whole)
   signal.throwIfAborted()
   // A call that started with only the needed members has a declared effect and names no keys.
   judge(place, tool, whole)
@@ -167,7 +168,7 @@ function contextOf<Result>(
 }
 
 function timeLimit<Result>({ host, own, signal }: InSlot<Result>, tool: Tool): TimeLimit {
-  const { timeout: ms, grace } = host
+  const { grace, timeout: ms = tool.timeout } = host
   return new TimeLimit({ tool: tool.name, ms, grace, signal, abort: (reason) => own.abort(reason) })
 }
 

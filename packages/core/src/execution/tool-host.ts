@@ -3,7 +3,6 @@
 import type { Awaitable } from '../flow/flow.ts'
 import type { Judgement } from '../machine/call.ts'
 import type { Actor } from '../state/actor.ts'
-import type { Given } from '../state/capabilities.ts'
 import type { UserContext } from '../state/user-context.ts'
 import type { Telemetry } from '../telemetry/around.ts'
 import type { Json, Message, ToolCall } from '../vocabulary/message.ts'
@@ -14,8 +13,8 @@ export interface Host<Result> {
   readonly telemetry: Telemetry
   /** How long to wait for an aborted function, in milliseconds. */
   readonly grace: number
-  /** The time limit of this execution, in milliseconds. */
-  readonly timeout: number | undefined
+  /** The time limit of this execution instead of the tool's own, in milliseconds. */
+  readonly timeout?: number | undefined
   /** The context of the run or, without a run, the context that was passed for the tool. */
   readonly userContext: UserContext
   /** The history that the model received. */
@@ -45,8 +44,6 @@ export interface Host<Result> {
   viewOf?(actor: Actor): Run
   /** Makes a result from an output. */
   resultOf(call: ToolCall, tool: Tool, output: unknown): Result
-  /** Returns what the function receives for a complete input that was checked. */
-  givenOf(tool: Tool, checked: unknown): Given
   /** Returns the result of a call to a tool that does not exist. */
   unknown(call: ToolCall): Awaitable<Result>
 }

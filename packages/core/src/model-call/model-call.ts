@@ -1,6 +1,7 @@
 /** Makes the model call of a step with its wraps, and shows its attempts to the reader. */
 
 import type { Context } from '@opentelemetry/api'
+import { definitionsOf } from '../execution/needs.ts'
 import { drive } from '../flow/flow.ts'
 import { attemptBegun } from '../machine/steps.ts'
 import { compose, type WrapKind } from '../middleware/compose.ts'
@@ -117,8 +118,7 @@ class Attempts implements Required<AttemptObserver> {
   }
 
   failed(error: unknown, attempt: number, { model }: ModelRequest): void {
-    this.#standing.delete(attempt)
-    this.#running.delete(attempt)
+    this.left(attempt)
     this.#failures.push({ attempt, error, model })
   }
 
@@ -224,7 +224,7 @@ export function requestOf(run: RunState): ModelRequest {
     model: setup.model,
     instructions: setup.instructions,
     messages: history.messages,
-    tools: run.work.needs.definitionsOf(setup.tools, config),
+    tools: definitionsOf(setup.tools, config),
     ...(setup.tools.length > 0 && { toolNames: new ReadOnlySet(namesOf(setup.tools)) }),
     toolChoice: config.toolChoice,
     ...(config.output && { output: config.output.format }),

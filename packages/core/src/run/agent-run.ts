@@ -1,5 +1,7 @@
 /** Starts a run and returns the object that its caller controls it with. */
 
+import { hasFinalAnswer, idFrom } from '../checkpoint/checkpoint.ts'
+import { checkpointOf } from '../checkpoint/take.ts'
 import { unheard } from '../flow/unheard.ts'
 import { inboxClosed } from '../machine/steps.ts'
 import { type Nesting, RunState, type RunWork } from '../state/run.ts'
@@ -8,10 +10,9 @@ import type { AgentConfig } from '../vocabulary/agent-config.ts'
 import { type CancelOptions, checkedCancel } from '../vocabulary/cancel.ts'
 import { RunAbortedError } from '../vocabulary/errors.ts'
 import type { AgentEvent, PathPart } from '../vocabulary/events.ts'
-import { isRecord } from '../vocabulary/json.ts'
 import type { UserMessage } from '../vocabulary/message.ts'
 import type { AgentResult } from '../vocabulary/result.ts'
-import type { Beginning, ResumeOptions, Resumption, RunOptions } from '../vocabulary/run-options.ts'
+import type { Beginning, ResumeOptions, RunOptions } from '../vocabulary/run-options.ts'
 import type { ToolStatus } from '../vocabulary/tool-status.ts'
 import { EventBuffer } from './event-buffer.ts'
 import { wholeRun } from './whole-run.ts'
@@ -59,9 +60,9 @@ export function startRun(
   const show = nesting?.show ?? ((event: AgentEvent) => buffer?.push(event))
   const { conversationId, signal, context, checkpoints = config.checkpoints } = options
   const from = nesting ? undefined : new Error()
-  const id = 'resume' in beginning ? resumedId(beginning.resume) : (options.id ?? crypto.randomUUID())
+  const id = 'resume' in beginning ? idFrom(beginning.resume.from) : (options.id ?? crypto.randomUUID())
   const run = new RunState(config, { work, id, conversationId, checkpoints, nesting, signal, context, show })
-  if ('resume' in beginning && work.checkpoints.hasFinalAnswer(beginning.resume.from)) inboxClosed(run.steps.state)
+  if ('resume' in beginning && hasFinalAnswer(beginning.resume.from)) inboxClosed(run.steps.state)
   const attributes = config.telemetry?.attributes
   let ended = false
   const result = unheard(
@@ -134,7 +135,7 @@ export function startRun(
 /** Saves a sent message immediately, because the run may be aborted in this turn. Messages sent before the first step are saved by that step. */
 async function saveSent(run: RunState): Promise<void> {
   const { saver, steps, unclaimed } = run
-  if (saver.isOn && steps.begun > 0 && !unclaimed) await saver.put(run.work.checkpoints.take(run, 'running'))
+  if (saver.isOn && steps.begun > 0 && !unclaimed) await saver.put(checkpointOf(run, 'running'))
 }
 
 /** Adds the frames of the code that started the run: the stack of an error ends at the code that last waited. An error may end several runs. */
@@ -145,11 +146,6 @@ function addFrames(error: unknown, from: Error): void {
   } catch {
     // The error is frozen, or a stack cannot be read.
   }
-}
-
-function resumedId({ from }: Resumption): string {
-  if (typeof from === 'string') return from
-  return isRecord(from) && typeof from.runId === 'string' ? from.runId : ''
 }
 
 /** The events for the first reader. `left` is called when the reader leaves before the end. */

@@ -1,12 +1,15 @@
 /** Ends a run: with a result, with a checkpoint for a resume, or with an error that has the history until then. */
 
+import { abortAll, handOver, workIdle } from '../background/background.ts'
+import { checkpointOf, questionsOf } from '../checkpoint/take.ts'
 import { within } from '../flow/grace.ts'
 import { unheard } from '../flow/unheard.ts'
 import { ownWorks } from '../machine/background.ts'
 import type { CallState } from '../machine/call.ts'
 import { inboxClosed, stepEnded } from '../machine/steps.ts'
+import { restoreCalls } from '../resume/restore-calls.ts'
 import type { RunState } from '../state/run.ts'
-import { abortCalls, callsOver } from '../tool-call/commit-or-discard.ts'
+import { callsOver } from '../tool-call/commit-or-discard.ts'
 import { answersTo, outcomesOf, settledOf, unreadResults } from '../tool-call/history-results.ts'
 import { AgentError, HistoryError, type RunStop } from '../vocabulary/errors.ts'
 import { freezePlain } from '../vocabulary/frozen.ts'
@@ -18,7 +21,7 @@ import type { Checkpoint } from '../vocabulary/saved-run.ts'
 /** Returns the result for the caller: the outcome of the outermost wrap, plus what is known when nothing runs any more. */
 export async function completed(run: RunState, outcome: CompletedResult): Promise<CompletedResult> {
   run.inbox.end()
-  const background = run.background.handOver()
+  const background = handOver(run)
   // Ends side calls that nothing awaits.
   await quiet(run, () => new TypeError('the run has ended'))
   run.signal.throwIfAborted()
@@ -35,26 +38,21 @@ function completedAs(
   run: RunState,
   { messages, usage: _, warnings: __, steps: ___, background: ____, ...result }: CompletedResult,
 ): Checkpoint {
-  return run.work.checkpoints.take(run, 'completed', { messages, result })
-}
-
-/** The result in the checkpoint of a completed run. */
-export function resultIn({ result, messages, usage, warnings, steps }: Checkpoint): CompletedResult | undefined {
-  return result && Object.freeze({ ...result, messages, usage, warnings, steps: steps.begun })
+  return checkpointOf(run, 'completed', { messages, result })
 }
 
 /** Ends a run that was interrupted or cancelled: running work ends, nothing new starts, and a resume continues from there. */
 export async function stopped(run: RunState, reason: RunStop): Promise<InterruptedResult | CancelledResult> {
-  const { halt, calls, background, config, history, steps } = run
+  const { halt, calls, config, history, steps } = run
   if (!run.signal.aborted) {
     halt.post({ is: 'pause' }, reason)
-    run.showQuestions(run.work.checkpoints.questionsOf(run))
+    run.showQuestions(questionsOf(run))
     // While a response streams, the run waits for its early calls only for the grace time: the response of the resume decides about them.
     const isStreaming = steps.state.current?.phase === 'model' && !halt.state.mode
     if (isStreaming)
       await Promise.allSettled(calls.entries().flatMap(({ state, promise }) => (isSure(state) ? [promise] : [])))
     const idle = halt.state.mode || isStreaming ? within(config.grace, calls.idle()) : calls.idle()
-    await (halt.state.mode ? idle : Promise.all([idle, background.idle()]))
+    await (halt.state.mode ? idle : Promise.all([idle, workIdle(run)]))
   }
   inboxClosed(run.steps.state)
   calls.events.warnOfResults()
@@ -136,16 +134,12 @@ export async function failed(run: RunState, error: unknown): Promise<never> {
 /** Ends everything that is still running. Then the outcome of every call is known, including calls of a checkpoint that were not restored yet. */
 async function quiet(run: RunState, reasonOf: () => unknown): Promise<void> {
   run.halt.post({ is: 'ending' })
-  const { calls, background, sideCalls } = run
+  const { calls, sideCalls } = run
   // Usually nothing is running, and creating an error costs a stack trace.
-  if (calls.isOpen || ownWorks(calls.table.state).length > 0) {
-    const reason = reasonOf()
-    abortCalls(run, reason)
-    background.abort(reason)
-  }
+  if (calls.isOpen || ownWorks(calls.table.state).length > 0) abortAll(run, reasonOf())
   sideCalls.abort(reasonOf)
-  await Promise.all([calls.idle(), background.idle(), sideCalls.idle()])
-  run.work.checkpoints.loadUnclaimed(run)
+  await Promise.all([calls.idle(), workIdle(run), sideCalls.idle()])
+  if (run.unclaimed) restoreCalls(run, run.unclaimed.calls)
   run.unclaimed = undefined
 }
 

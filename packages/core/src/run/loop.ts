@@ -1,6 +1,7 @@
 /** The ReAct loop: it calls the model, makes the calls that the response requests, and repeats until an answer is accepted. */
 
 import type { Context } from '@opentelemetry/api'
+import { deliverResults, stopIfAsked, untilAnswerMayBeAccepted } from '../background/background.ts'
 import { LazyController } from '../flow/follow.ts'
 import { unheard } from '../flow/unheard.ts'
 import { callsLimited } from '../machine/decide-calls.ts'
@@ -24,10 +25,9 @@ import type { RunState } from '../state/run.ts'
 import type { Answer } from '../state/run-steps.ts'
 import { commitCalls } from '../tool-call/commit-calls.ts'
 import { refusalOf, refuseAll } from '../tool-call/refusal.ts'
-import { isDirect } from '../tool-call/return-direct.ts'
 import { modelFailed, responseBegins, responseRestored, unofferedIn } from '../tool-call/streamed-calls.ts'
 import { isOutputCall } from '../vocabulary/agent-config.ts'
-import { MaxStepsError, MiddlewareError } from '../vocabulary/errors.ts'
+import { MaxStepsError, MiddlewareError, messageOf } from '../vocabulary/errors.ts'
 import { freezePlain } from '../vocabulary/frozen.ts'
 import { freeze } from '../vocabulary/history.ts'
 import { type AssistantMessage, callsOf, type ToolCall, type ToolMessage, textOf } from '../vocabulary/message.ts'
@@ -80,7 +80,7 @@ function nextStep(run: RunState): void {
   const { steps, history } = run
   if (steps.state.current) return
   run.halt.stopAt('after-tools')
-  run.background.stopIfAsked()
+  stopIfAsked(run)
   if (!mayGoOn(steps.state)) {
     addNewMessages(run)
     const { feedback, misfit } = steps.rejection ?? {}
@@ -121,8 +121,8 @@ async function think(run: RunState): Promise<AssistantMessage> {
 }
 
 /** Adds messages from outside to the history. Called only between two steps, so no message comes between a call and its result. */
-function addNewMessages({ inbox, background, history }: RunState): void {
-  for (const message of [...background.deliver(), ...inbox.take()]) history.append(message)
+function addNewMessages(run: RunState): void {
+  for (const message of [...deliverResults(run), ...run.inbox.take()]) run.history.append(message)
 }
 
 /** Adds messages that were sent since a cancel, before the model is called again. They come after the partial response. */
@@ -199,6 +199,24 @@ function isFinal(run: RunState, message: ToolMessage): boolean {
   return isOutputCall(run.config.output, message) || isDirect(run, message)
 }
 
+/** Whether the result of a call is the answer of the run: the tool is defined with `returnDirect`, and the call did not fail. */
+function isDirect(run: RunState, { callId, isError, output }: ToolMessage): boolean {
+  const entry = run.calls.get(callId)
+  const direct = entry?.tool?.returnDirect
+  if (isError || direct === undefined) return false
+  if (typeof direct === 'boolean') return direct
+  try {
+    const done = entry?.done
+    const word: unknown = unheard(direct(done && 'output' in done ? done.output : output))
+    if (word instanceof Promise) throw new TypeError('its returnDirect returned a promise, not true or false')
+    return Boolean(word)
+  } catch (error) {
+    const message = `${entry?.call.name}: ${messageOf(error)}`
+    run.events.warn({ code: 'return-direct-failed', message, source: 'core' })
+    return false
+  }
+}
+
 const EMPTY_ANSWER = {
   code: 'empty-answer',
   message: 'the model returned neither text nor a tool call',
@@ -211,8 +229,8 @@ function isEmpty(message: AssistantMessage): boolean {
 
 /** Returns the answer if it is accepted. If messages or background results have arrived since, the model has to answer these first. */
 async function judge(run: RunState, candidate: Answer): Promise<Accepted | undefined> {
-  const { background, steps, calls } = run
-  await background.untilAnswerMayBeAccepted()
+  const { steps, calls } = run
+  await untilAnswerMayBeAccepted(run)
   const verdict = mayBeAccepted(steps.state, calls.table.state) ? await askGate(run, candidate) : undefined
   if (!verdict || !mayBeAccepted(steps.state, calls.table.state)) return undefined
   // In the turn of the decision, because later messages are not accepted.

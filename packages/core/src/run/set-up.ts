@@ -10,6 +10,7 @@ import type { Model } from '../vocabulary/model.ts'
 import { checkCount, checkTypes } from '../vocabulary/option-checks.ts'
 import type { AgentSetup } from '../vocabulary/tool.ts'
 import { checkTool, toolList } from '../vocabulary/tool-checks.ts'
+import { withStatusTool } from './status-tool.ts'
 
 /**
  * Returns a frozen copy of a set-up that a hook returned or a wrap passes on.
@@ -19,13 +20,13 @@ import { checkTool, toolList } from '../vocabulary/tool-checks.ts'
 export function checkedSetup(run: RunState, setup: AgentSetup): AgentSetup {
   if (!isRecord(setup)) throw new ConfigError('setup', 'must be a setup, like the given one')
   const own = Object.freeze({ ...setup, tools: Object.freeze([...toolList(setup.tools)]) })
-  checkSetup(withOwnTools(run, own), run.config.output)
+  checkSetup(withOwnTools(own), run.config.output)
   return own
 }
 
-/** Returns the set-up with the tools that capabilities add, as steps use it. Throws {@link ConfigError} if one of their names is taken. */
-export function withOwnTools({ work }: RunState, setup: AgentSetup): AgentSetup {
-  const tools = work.background.withOwnTools(setup.tools)
+/** Returns the set-up with the tools that core adds, as steps use it. Throws {@link ConfigError} if one of their names is taken. */
+export function withOwnTools(setup: AgentSetup): AgentSetup {
+  const tools = withStatusTool(setup.tools)
   return tools === setup.tools ? setup : Object.freeze({ ...setup, tools: Object.freeze(tools) })
 }
 

@@ -1,12 +1,14 @@
 /** Executes a run from its input or checkpoint to its result. */
 
+import { resultIn } from '../checkpoint/checkpoint.ts'
 import { follow } from '../flow/follow.ts'
+import { claim, load } from '../resume/go-on.ts'
 import type { RunState } from '../state/run.ts'
 import { RunAbortedError, RunStop } from '../vocabulary/errors.ts'
 import { inputMessages } from '../vocabulary/history.ts'
 import type { AgentResult, CompletedResult } from '../vocabulary/result.ts'
 import { type Beginning, checkRunOptions, type ResumeOptions, type Resumption } from '../vocabulary/run-options.ts'
-import { completed, end, failed, resultIn, stopped } from './endings.ts'
+import { completed, end, failed, stopped } from './endings.ts'
 import { beginRun, endRun, runSetupHooks } from './hooks.ts'
 import { withOwnTools } from './set-up.ts'
 import { wrappedLoop } from './wrapped-loop.ts'
@@ -47,19 +49,19 @@ export async function wholeRun(run: RunState, beginning: Beginning, options: Res
 
 /** Restores the state of a checkpoint. Returns the result if the run had already completed. */
 async function restored(run: RunState, resume: Resumption): Promise<CompletedResult | undefined> {
-  const checkpoint = await run.work.checkpoints.load(run, resume)
+  const checkpoint = await load(run, resume)
   run.telemetry.resumes(checkpoint.trace, checkpoint.conversationId)
   return resultIn(checkpoint)
 }
 
 /** Makes the set-up, then runs the steps. */
 async function work(run: RunState): Promise<CompletedResult> {
-  const setup = withOwnTools(run, await runSetupHooks(run))
+  const setup = withOwnTools(await runSetupHooks(run))
   const checking = run.userContext.check(setup.tools)
   if (checking) await checking
   run.setup = setup
   const { resumed } = run
-  if (resumed) await run.work.checkpoints.claim(run, resumed)
+  if (resumed) await claim(run, resumed)
   // The span of a resumed run links to the earlier span, which has instructions and input, if that is a span of the run.
   if (!resumed?.checkpoint.trace || resumed.checkpoint.steps.begun === 0)
     run.telemetry.begins({ instructions: run.setup.instructions, messages: run.history.messages })

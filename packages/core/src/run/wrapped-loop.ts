@@ -26,7 +26,7 @@ export function wrappedLoop(run: RunState): Promise<CompletedResult> {
   const onion = compose(run, wrapAgent(run), (setup, context) =>
     pull(
       events.funnel,
-      () => loop(run, withOwnTools(run, setup), context),
+      () => loop(run, withOwnTools(setup), context),
       () => abandon(run),
     ),
   )

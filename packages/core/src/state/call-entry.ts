@@ -20,10 +20,11 @@ import { NotCancelableError, ToolCancelledError } from '../vocabulary/tool-error
 import { atEndOf, type Bounds, factsOf } from './call-effect.ts'
 import { CallOutcomes, type Ending } from './call-outcomes.ts'
 import { CallStatus } from './call-status.ts'
-import type { Rest, WarmUp } from './capabilities.ts'
 import type { Execution } from './execution.ts'
+import type { Rest } from './rest.ts'
 import { type Seat, seatFor } from './tool-limit.ts'
 import type { Turns } from './turns.ts'
+import type { WarmUp } from './warm-ups.ts'
 
 /** What is known when a call is made. */
 export interface NewCall

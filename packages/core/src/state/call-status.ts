@@ -6,7 +6,7 @@ import type { Json } from '../vocabulary/message.ts'
 import { present } from '../vocabulary/present.ts'
 import { ToolTimeoutError } from '../vocabulary/tool-errors.ts'
 import type { Progress, ToolState, ToolStatus } from '../vocabulary/tool-status.ts'
-import type { AwaitedRest } from './capabilities.ts'
+import type { Wait } from './rest.ts'
 
 /** The part of a settled call that shows how it ended. */
 interface Ended {
@@ -32,7 +32,7 @@ export class CallStatus {
   #reported: Progress = {}
   #started: number | undefined
   /** The waits of its executions, in their order. */
-  readonly #waits: AwaitedRest[] = []
+  readonly #waits: Wait[] = []
   ended: { readonly at: number; readonly number: number } | undefined
   readonly cancelable: boolean
   readonly #startedBefore: boolean
@@ -49,7 +49,7 @@ export class CallStatus {
   }
 
   /** An execution receives the rest of its input. */
-  waits(rest: AwaitedRest): void {
+  waits(rest: Wait): void {
     this.#waits.push(rest)
   }
 

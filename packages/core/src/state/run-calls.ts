@@ -9,7 +9,7 @@ import { type CallEntry, isOpen } from './call-entry.ts'
 import { CallEvents, type Listener } from './call-events.ts'
 import type { CallStatus } from './call-status.ts'
 import { CallTable } from './call-table.ts'
-import type { WarmUps } from './capabilities.ts'
+import { WarmUps } from './warm-ups.ts'
 
 /** A call is forgotten when this many more have ended. */
 const MOST_ENDED = 1_000
@@ -24,7 +24,6 @@ interface Counts {
 
 /** The run of the calls. */
 interface Owner extends Listener {
-  readonly work: { readonly needs: { warmUps(): WarmUps } }
   readonly id: string
   readonly saver: { readonly undos: { hadBegun(key: string): boolean } }
   readonly config: { readonly statusFor: number }
@@ -34,7 +33,7 @@ export class RunCalls {
   readonly table: CallTable
   /** What the reader sees of them. */
   readonly events: CallEvents
-  readonly warmUps: WarmUps
+  readonly warmUps: WarmUps = new WarmUps()
   /** The contexts of the running attempts. */
   readonly contexts: Map<number, Context> = new Map()
   readonly counts: Counts = { early: 0, committed: 0, discarded: 0, reused: 0 }
@@ -51,7 +50,6 @@ export class RunCalls {
 
   constructor(run: Owner) {
     this.#run = run
-    this.warmUps = run.work.needs.warmUps()
     this.events = new CallEvents(run)
     this.table = new CallTable(run.id, (key) => run.saver.undos.hadBegun(key))
   }

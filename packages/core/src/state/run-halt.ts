@@ -10,9 +10,8 @@ import { type AgentError, RunAbortedError, RunCancelled, type RunStop } from '..
 /** The part of a run that a halt acts on. */
 interface Halting {
   readonly config: { readonly grace: number }
-  readonly background: { wake(): void; abort(reason: unknown): void }
   readonly saver: { flush(): Promise<void> }
-  readonly innerRuns: { cancel(mode: CancelMode): void }
+  readonly innerRuns: ReadonlyMap<{ readonly halt: { cancel(options: CancelOptions): void } }, unknown>
   stopCalls(reason: unknown): void
   takeLast(): unknown
 }
@@ -30,6 +29,7 @@ export class RunHalt {
   #request: AbortController | undefined
   #cancelled: RunCancelled | undefined
   #giveUp: ((reason: AgentError) => void) | undefined
+  #wake: () => void = () => undefined
 
   constructor(run: Halting) {
     this.#run = run
@@ -106,6 +106,13 @@ export class RunHalt {
     })
   }
 
+  /** Resolves at the next cancel. Only one wait at a time is possible. */
+  untilCancelled(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve
+    })
+  }
+
   /** Nothing waits any more: clears the timers. */
   close(): void {
     for (const one of this.#timers) clearTimeout(one)
@@ -117,17 +124,17 @@ export class RunHalt {
 
   /** Acts on the state. Code that it calls may change the state, so each part reads the state again, and may run twice. */
   #act(stop?: RunStop): void {
-    const { background, innerRuns, config } = this.#run
+    const { innerRuns, config } = this.#run
     if (!mayStart(this.state) && !isLost(this.state)) this.#halted.abort(stop ?? this.error)
     if (this.state.stop === 'pause') this.#paused.abort(this.halted.reason)
     if (!isAwaited(this.state)) this.#giveUp?.(this.reason)
     if (this.state.phase === 'over') return
     const { mode } = this.state
-    if (mode) background.wake()
+    if (mode) this.#wake()
     if (runsOn(this.state)) {
       if (!mode) return
       if (this.state.betweenAttempts) this.leaveRequest(this.error)
-      innerRuns.cancel(mode)
+      for (const inner of innerRuns.keys()) inner.halt.cancel({ at: mode })
       return
     }
     if (this.signal.aborted) return
@@ -138,7 +145,6 @@ export class RunHalt {
     this.#stopped.abort(this.reason)
     this.leaveRequest(this.reason)
     this.#run.stopCalls(this.reason)
-    background.abort(this.reason)
   }
 
   /** Takes the last checkpoint before anything is stopped. If it cannot be taken, the run fails: a timer has no caller to throw to. */

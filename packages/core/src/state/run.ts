@@ -16,16 +16,15 @@ import type { AgentSetup, Run } from '../vocabulary/tool.ts'
 import type { Actor } from './actor.ts'
 import { addressOf } from './address.ts'
 import type { CallEntry } from './call-entry.ts'
-import type { BackgroundWorks, Capabilities, Saver } from './capabilities.ts'
 import { CellValues } from './cell-values.ts'
 import { Inbox } from './inbox.ts'
-import { InnerRuns } from './inner-runs.ts'
 import { Questions } from './questions.ts'
 import { RunCalls } from './run-calls.ts'
 import { RunEvents } from './run-events.ts'
 import { RunHalt } from './run-halt.ts'
 import { RunHistory } from './run-history.ts'
 import { RunSteps } from './run-steps.ts'
+import type { Saver } from './saver.ts'
 import { SideCalls } from './side-calls.ts'
 import { UserContext } from './user-context.ts'
 
@@ -42,11 +41,19 @@ export interface Nesting {
 }
 
 /** The functions that a run calls but its state layer must not import. They are passed in when the run is created. */
-export interface RunWork extends Capabilities<RunState, CallEntry> {
+export interface RunWork {
   /** The run as user code sees it. */
   view(run: RunState, actor: Actor): Run
-  /** Stops its calls. */
+  /** Stops its calls and its background work. */
   abort(run: RunState, reason: unknown): void
+  /** Creates the saver of a run, which also saves its inner runs. */
+  saverOf(run: RunState): Saver<CallEntry>
+  /**
+   * Returns a checkpoint of the run at this moment.
+   *
+   * @throws {CheckpointStoreError} The run contains a value that is not JSON.
+   */
+  take(run: RunState, status: Checkpoint['status']): Checkpoint
 }
 
 export interface RunStateOptions {
@@ -81,10 +88,10 @@ export class RunState {
   readonly steps: RunSteps = new RunSteps()
   readonly inbox: Inbox = new Inbox(this)
   readonly calls: RunCalls
-  readonly background: BackgroundWorks<CallEntry>
   readonly sideCalls: SideCalls
   readonly saver: Saver<CallEntry>
-  readonly innerRuns: InnerRuns<RunState, CallEntry> = new InnerRuns()
+  /** The runs inside its calls that are running, with their calls: they are saved and cancelled with it. */
+  readonly innerRuns: Map<RunState, CallEntry> = new Map()
   readonly halt: RunHalt = new RunHalt(this)
   readonly questions: Questions = new Questions()
   setup: AgentSetup
@@ -127,11 +134,10 @@ export class RunState {
     // A `beforeAgent` may mask content, so no content may be recorded before it has run.
     this.setup = Object.freeze({ ...config.setup, captureContent: false })
     this.calls = new RunCalls(this)
-    this.background = options.work.background.worksOf(this)
     this.sideCalls = new SideCalls(this)
     this.#nesting = nesting
     this.caller = nesting?.entry ?? behind<CallEntry>('call', options.signal)
-    this.saver = nesting?.run.saver ?? options.work.checkpoints.saverOf(this)
+    this.saver = nesting?.run.saver ?? options.work.saverOf(this)
   }
 
   get over(): boolean {
@@ -178,15 +184,14 @@ export class RunState {
   }
 
   hold(inner: RunState, { entry, invocation }: Nesting): void {
-    this.innerRuns.add(inner, entry)
-    const saved = () =>
-      inner.checkpoint ?? this.work.checkpoints.take(inner, inner.isCancelledNow ? 'cancelled' : 'running')
+    this.innerRuns.set(inner, entry)
+    const saved = () => inner.checkpoint ?? this.work.take(inner, inner.isCancelledNow ? 'cancelled' : 'running')
     entry.outcomes.begin(invocation, saved)
     const { mode } = this.halt.state
     if (mode) inner.halt.cancel({ at: mode })
   }
 
-  /** Stops its calls. */
+  /** Stops its calls and its background work. */
   stopCalls(reason: unknown): void {
     this.work.abort(this, reason)
   }
@@ -195,7 +200,7 @@ export class RunState {
   takeLast(): Checkpoint {
     const { mode } = this.halt.state
     if (mode) this.steps.cut()
-    return (this.checkpoint ??= this.work.checkpoints.take(this, mode ? 'cancelled' : 'interrupted'))
+    return (this.checkpoint ??= this.work.take(this, mode ? 'cancelled' : 'interrupted'))
   }
 
   /** Nothing more happens in the run. */

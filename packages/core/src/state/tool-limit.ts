@@ -72,11 +72,6 @@ export class Seat {
     this.queue.callBack((waiting) => waiting.slotAbove() !== undefined)
   }
 
-  /** Returns a number in order of arrival at the tool. */
-  arrive(): number {
-    return this.queue.arrive()
-  }
-
   /** Calls back once, when there may be a slot for the arrival with this number. Returns a function that cancels this. */
   watch(number: number, attempt: () => void): () => void {
     return this.queue.watch({ number, attempt, seat: this })
@@ -141,6 +136,7 @@ class ToolQueue {
     return { users: 0 }
   }
 
+  /** Returns a number in order of arrival. */
   arrive(): number {
     return ++this.#arrived
   }

@@ -211,7 +211,7 @@ export class Turns {
 
   #wait(slot: Slot, waiting: WaitingExecution, signals: readonly AbortSignal[]): Promise<void> {
     beginsToWait(this.#calls, waiting)
-    const seatNumber = slot.call.seat?.arrive() ?? 0
+    const seatNumber = slot.call.seat?.queue.arrive() ?? 0
     return new Promise<void>((resolve, reject) => {
       const abort = () => waiter.fail(signals.find(({ aborted }) => aborted)?.reason)
       const out = () => {

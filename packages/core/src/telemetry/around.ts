@@ -84,7 +84,7 @@ export class Telemetry {
   #run: OpenSpan | undefined
 
   constructor(options: TelemetryOptions | undefined, { agent, capture = fixed(options), outer, ...given }: OfRun = {}) {
-    const above = outer === undefined ? undefined : outer.scope
+    const above = outer?.scope
     this.scope = {
       tracing: tracingOf(options),
       instruments: instrumentsOf(options),

@@ -19,6 +19,7 @@ import { boundedCall } from '../vocabulary/input-limits.ts'
 import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import { isCall } from '../vocabulary/shape.ts'
 import { ToolCircleError, ToolDiscardedError } from '../vocabulary/tool-errors.ts'
+import { restOf } from './call-rest.ts'
 import { findMade } from './find-made.ts'
 import { beginCall, startCall } from './start-call.ts'
 
@@ -125,7 +126,7 @@ function onNeeds(
   const tool = findTool(setup.tools, call.name)
   const isOffered = tool && attempt !== undefined && !calls.isUnoffered(call)
   const mayStart = isOffered && mayStartFor(calls.table.state, attempt) && !actor.call
-  const rest = mayStart ? run.work.needs.restOf(run, call, tool, attempt) : undefined
+  const rest = mayStart ? restOf(run, call, tool, attempt) : undefined
   if (rest) rest.follow(startCall(run, call, { actor, attempt, options, rest }), whole)
   return unheard((rest?.whole ?? whole).then((whole) => callTool(run, whole, actor, options)))
 }

@@ -1,5 +1,6 @@
 /** Finds a call by its id, in any step, for `run.stood`, `run.cancelTool` and `run.toolStatus`. */
 
+import { latestWork, workOf } from '../background/background.ts'
 import { rejectInTurn } from '../flow/event-loop.ts'
 import { CallEntry } from '../state/call-entry.ts'
 import type { PastCall } from '../state/call-table.ts'
@@ -24,12 +25,12 @@ export async function callStood(run: RunState, callId: string, waiting: Waiter):
 /** Implements `run.cancelTool`. */
 export function cancelCall(run: RunState, callId: string, path: readonly PathPart[] = [], within?: CallEntry): boolean {
   const [caller, ...rest] = path
-  const { innerRuns, config } = run
+  const { config } = run
   const { made, work = made } = known(run, caller?.callId ?? callId, within)
   if (!work) throw new UnknownCallError(caller?.callId ?? callId)
   if (!(work instanceof CallEntry)) return false
   if (caller) {
-    const inner = innerRuns.of(work)
+    const inner = innerRunOf(run, work)
     return inner ? cancelCall(inner, callId, rest) : false
   }
   // The wraps of a background call may still be running, too.
@@ -47,8 +48,13 @@ export function statusOf(
   const [caller, ...rest] = path
   const { made, work = made } = known(run, caller?.callId ?? callId, within)
   if (!caller) return work && run.calls.remembered(work.status)
-  const inner = work instanceof CallEntry ? run.innerRuns.of(work) : undefined
+  const inner = work instanceof CallEntry ? innerRunOf(run, work) : undefined
   return inner && statusOf(inner, callId, rest)
+}
+
+/** The run inside a call: the newest one, if an earlier execution is still running. */
+function innerRunOf({ innerRuns }: RunState, entry: CallEntry): RunState | undefined {
+  return [...innerRuns].findLast(([, caller]) => caller === entry)?.[0]
 }
 
 /** Returns the call with this id, and its background work if there is any. */
@@ -56,10 +62,10 @@ function known(
   run: RunState,
   callId: string,
   within: CallEntry | undefined,
-): { made?: CallEntry | PastCall; work?: CallEntry } {
+): { made: CallEntry | PastCall | undefined; work: CallEntry | undefined } {
   const made = madeCall(run, callId, within)
-  const work = made instanceof CallEntry ? run.background.of(made) : run.background.get(callId)
-  return { ...(made && { made }), ...(work && { work }) }
+  const work = made instanceof CallEntry ? workOf(run, made) : latestWork(run, callId)
+  return { made, work }
 }
 
 /** Inside a call, an id means that call, then one of its inner calls, then the same for the calls that made it. Otherwise it means any call. */

@@ -1,5 +1,6 @@
 /** Commits, discards, stops and closes calls: the machine decides for all of them first, then events, spans and waits follow. */
 
+import { questionsOf } from '../checkpoint/take.ts'
 import { hasAbandoned } from '../machine/call.ts'
 import { kept } from '../machine/decide-call.ts'
 import { callCommitted, callDiscarded, responseEnded, restDiscarded, runStopped } from '../machine/decide-calls.ts'
@@ -125,8 +126,7 @@ export function callEnded(run: RunState, entry: CallEntry, ok: boolean): void {
 /** Emits the last events of a call that is over, and ends its span. */
 export function closeCall(run: RunState, entry: CallEntry): void {
   run.calls.events.ended(entry)
-  if (entry.stopped instanceof Interrupt && !run.checkpoint)
-    run.showQuestions(run.work.checkpoints.questionsOf(run, entry))
+  if (entry.stopped instanceof Interrupt && !run.checkpoint) run.showQuestions(questionsOf(run, entry))
   run.telemetry.ended(entry)
   // Only `returnDirect` still needs it.
   if (!entry.tool?.returnDirect) entry.done = undefined

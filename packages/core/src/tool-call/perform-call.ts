@@ -1,5 +1,6 @@
 /** Performs a call: `prepareInput`, then every `wrapToolCall`, with the execution innermost. A throw becomes an error result. */
 
+import { startWork, workOf } from '../background/background.ts'
 import { executeTool } from '../execution/execute-tool.ts'
 import { drive } from '../flow/flow.ts'
 import { wasEntered } from '../machine/call.ts'
@@ -31,7 +32,7 @@ export async function performCall(run: RunState, entry: CallEntry): Promise<Resu
   const throws = new WrapThrows()
   const { inputLimits, outputLimits, prepareInput } = run.config
   const inputs: string[] = []
-  const hasRun = () => wasEntered(entry.state) || run.background.of(entry) !== undefined
+  const hasRun = () => wasEntered(entry.state) || workOf(run, entry) !== undefined
   const told = (message: ToolMessage) => {
     const isOfOne = new Set(inputs).size === 1 || entry.outcomes.save().filter((one) => 'message' in one).length === 1
     // If wraps make one result from several, only they know what it is for. A direct result is the answer for the user.
@@ -47,7 +48,7 @@ export async function performCall(run: RunState, entry: CallEntry): Promise<Resu
     const onion = compose(run, wrapToolCall(entry, inputLimits, throws), (handed, parent, why) => {
       inputs.push(otherInput(handed, call))
       return entry.tool?.background
-        ? run.background.start(entry, entry.tool, handed)
+        ? startWork(run, entry, entry.tool, handed)
         : executeTool(new RunHost(run, entry), entry, handed, parent, why)
     })
     const message = await drive(onion(call, entry.parent), (event) => run.calls.events.yielded(entry, event))

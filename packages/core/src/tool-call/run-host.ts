@@ -7,7 +7,6 @@ import { knownFor } from '../machine/invocation.ts'
 import type { Actor } from '../state/actor.ts'
 import { addressOf } from '../state/address.ts'
 import type { CallEntry } from '../state/call-entry.ts'
-import type { Given } from '../state/capabilities.ts'
 import type { RunState } from '../state/run.ts'
 import type { UserContext } from '../state/user-context.ts'
 import type { Telemetry } from '../telemetry/around.ts'
@@ -27,29 +26,19 @@ import { waitForCommit } from './wait-for-commit.ts'
 export class RunHost implements Host<ToolMessage> {
   readonly #run: RunState
   readonly #entry: CallEntry
+  readonly telemetry: Telemetry
+  readonly userContext: UserContext
+  readonly grace: number
   /** The messages of the step in which the call began. Its background work may begin in a later step. */
   readonly messages: readonly Message[]
 
   constructor(run: RunState, entry: CallEntry) {
     this.#run = run
     this.#entry = entry
+    this.telemetry = run.telemetry
+    this.userContext = run.userContext
+    this.grace = run.config.grace
     this.messages = run.steps.asked ?? run.history.messages
-  }
-
-  get telemetry(): Telemetry {
-    return this.#run.telemetry
-  }
-
-  get userContext(): UserContext {
-    return this.#run.userContext
-  }
-
-  get grace(): number {
-    return this.#run.config.grace
-  }
-
-  get timeout(): number | undefined {
-    return this.#entry.tool?.timeout
   }
 
   /** Aborts when nothing new may start. Absent for an inner call: it is part of work that has already started, so a halt does not stop it. */
@@ -108,12 +97,14 @@ export class RunHost implements Host<ToolMessage> {
     return freeze(resultMessage(call, tool, output, this.#run.config.outputLimits))
   }
 
-  givenOf(tool: Tool, checked: unknown): Given {
-    return this.#run.work.needs.givenOf(tool, checked)
-  }
-
-  unknown(call: ToolCall): Promise<ToolMessage> {
-    return unknown(this.#run, call)
+  /** A call of no tool of the run, or of one that the request did not offer. */
+  async unknown(call: ToolCall): Promise<ToolMessage> {
+    const { calls, config, setup } = this.#run
+    if (calls.isUnoffered(call)) throw new Error(`Not run: ${shownName(call.name)} is not available in this step.`)
+    const answer = call.name === '' ? undefined : await config.unknownTool?.(call)
+    if (answer !== undefined) return freeze(textMessage(call, answer, false))
+    const names = setup.tools.map(({ name }) => name)
+    throw new UnknownToolError(call.name, names)
   }
 }
 
@@ -125,15 +116,4 @@ function thrown(error: unknown, tool: string): Outcome {
 function again(known: Outcome, tool: string): ToolMessage {
   if ('message' in known) return freeze({ ...known.message, name: tool })
   throw known.timeout === undefined ? new Error(known.error) : new ToolTimeoutError(tool, known.timeout)
-}
-
-/** A call of no tool of the run, or of one that the request did not offer. */
-async function unknown(run: RunState, call: ToolCall): Promise<ToolMessage> {
-  if (run.calls.isUnoffered(call)) throw new Error(`Not run: ${shownName(call.name)} is not available in this step.`)
-  const answer = call.name === '' ? undefined : await run.config.unknownTool?.(call)
-  if (answer !== undefined) return freeze(textMessage(call, answer, false))
-  throw new UnknownToolError(
-    call.name,
-    run.setup.tools.map((tool) => tool.name),
-  )
 }

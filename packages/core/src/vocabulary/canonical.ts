@@ -1,6 +1,6 @@
 /** Compares calls by their parsed inputs, independent of white space, key order and escapes. */
 
-import { hash } from './hash.ts'
+import { hash, sortedMembers } from './hash.ts'
 import { written } from './json-text.ts'
 import type { ToolCall } from './message.ts'
 
@@ -16,11 +16,6 @@ function leafText(value: unknown): string {
   // `JSON.parse` reads `1e400` as Infinity.
   if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) return String(value)
   return JSON.stringify(value) ?? 'null'
-}
-
-function sortedMembers(object: object): [key: string, member: unknown][] {
-  const members = Object.entries(object).filter(([, member]) => member !== undefined)
-  return members.sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
 const inputs = new WeakMap<ToolCall, string>()

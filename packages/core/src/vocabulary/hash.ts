@@ -23,14 +23,19 @@ function addValue(sum: Sum, value: unknown): void {
     sum.add(`[${value.length}]`)
     for (const item of value) addValue(sum, item)
   } else if (typeof value === 'object' && value !== null) {
-    const members = Object.entries(value).filter(([, member]) => member !== undefined)
-    members.sort(([a], [b]) => (a < b ? -1 : 1))
+    const members = sortedMembers(value)
     sum.add(`{${members.length}}`)
     for (const [key, member] of members) {
       addValue(sum, key)
       addValue(sum, member)
     }
   } else sum.add(`${String(value)};`)
+}
+
+/** The members of an object that are defined, in the order of their names. */
+export function sortedMembers(object: object): [key: string, member: unknown][] {
+  const members = Object.entries(object).filter(([, member]) => member !== undefined)
+  return members.sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
 class Sum {

@@ -1,5 +1,8 @@
 /** Closes a run that has stopped and will not continue. Each open call, and open background work, gets a result with the reason. */
 
+import { checkpointFrom, hasFinalAnswer, stored } from '../checkpoint/checkpoint.ts'
+import { signed } from '../checkpoint/checksum.ts'
+import { asStoreError } from '../checkpoint/saver.ts'
 import { partialMessage } from '../model-call/partial-response.ts'
 import { inWordsOf } from '../tool-call/history-results.ts'
 import { mayHaveHappenedText, resultNotice, textMessage } from '../tool-call/no-result-message.ts'
@@ -13,9 +16,6 @@ import type { Message, ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import { checkOptions, checkTypes, type OptionNames } from '../vocabulary/option-checks.ts'
 import type { CancelledResult } from '../vocabulary/result.ts'
 import type { Checkpoint, SavedCall } from '../vocabulary/saved-run.ts'
-import { checkpointFrom, hasFinalAnswer, stored } from './checkpoint.ts'
-import { signed } from './checksum.ts'
-import { asStoreError } from './saver.ts'
 
 /** The options of `agent.close`. */
 export interface CloseOptions {

@@ -1,6 +1,6 @@
 /** Defines `tool_status`, the tool with which a model reads the status of a background call. */
 
-import { stateOf } from '../run/run-view.ts'
+import { latestWork, readResult } from '../background/background.ts'
 import { tool } from '../vocabulary/define-tool.ts'
 import { ConfigError } from '../vocabulary/errors.ts'
 import { textOf } from '../vocabulary/message.ts'
@@ -8,6 +8,7 @@ import { present } from '../vocabulary/present.ts'
 import { textInput } from '../vocabulary/text-input.ts'
 import type { Tool, ToolContext } from '../vocabulary/tool.ts'
 import { UnknownCallError } from '../vocabulary/tool-errors.ts'
+import { stateOf } from './run-view.ts'
 
 /** The tools of an agent, plus this one if any of them works in the background. Throws {@link ConfigError} if its name is taken. */
 export function withStatusTool(tools: readonly Tool[]): readonly Tool[] {
@@ -28,10 +29,10 @@ const statusTool: Tool = tool({
 
 function statusOf({ callId }: { readonly callId: string }, { run }: ToolContext): object {
   if (!run) throw new TypeError('tool_status only works in a run')
-  const { background } = stateOf(run)
-  const entry = background.get(callId)
+  const state = stateOf(run)
+  const entry = latestWork(state, callId)
   if (!entry) throw new UnknownCallError(callId)
-  const { state, progress, message } = entry.status.read()
-  const result = background.read(callId)
-  return present({ callId, state, progress, message, result: result && textOf(result) })
+  const { state: status, progress, message } = entry.status.read()
+  const result = readResult(state, entry)
+  return present({ callId, state: status, progress, message, result: result && textOf(result) })
 }

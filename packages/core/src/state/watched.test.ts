@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { watched } from './wait.ts'
+import { watched } from './rest.ts'
 
 test('a watched promise reports once when it is awaited, and has the same outcome (I6, H31)', async () => {
   let told = 0

@@ -1,8 +1,9 @@
-/** Determines which members of its input a tool needs to start, and whether its calls may start with only those. */
+/** Determines which members of its input a tool needs to start, whether its calls may start with only those, and what it receives. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { unheard } from '../flow/unheard.ts'
 import { mayNameKeys } from '../state/call-effect.ts'
+import { type Given, Wait } from '../state/rest.ts'
 import type { AgentConfig } from '../vocabulary/agent-config.ts'
 import { pathOf } from '../vocabulary/checked-input.ts'
 import { definitionOf } from '../vocabulary/define-tool.ts'
@@ -50,6 +51,7 @@ function ignores(middleware: Middleware, tool: Tool, failed: Failed): boolean {
   throw failed(`must return true or false for the tool ${tool.name}`)
 }
 
+/** The tools as the model and the assembler receive them. */
 export function definitionsOf(tools: readonly Tool[], config: AgentConfig): readonly ToolDefinition[] {
   const definitions = tools.map((tool) => {
     const definition = definitionOf(tool)
@@ -73,6 +75,11 @@ export async function checkedNeeds(tool: Tool, { input }: ToolCall): Promise<obj
   const result = checking instanceof Promise ? await checking : checking
   if (!result.issues) return neededOf(needs, result.value)
   return result.issues.some((issue) => mayConcern(needs, issue)) ? undefined : needed
+}
+
+/** Returns what `execute` receives for a complete input. With `needs`, that is those members and a promise of the rest, as in an early call. */
+export function givenOf({ needs }: Tool, checked: unknown): Given {
+  return needs ? { input: neededOf(needs, checked), rest: new Wait(Promise.resolve(checked)) } : { input: checked }
 }
 
 /** The members that a tool needs, as far as they exist. */

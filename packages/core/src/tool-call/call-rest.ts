@@ -1,24 +1,34 @@
 /** Handles the rest of the input of a call that has started with only the members that its tool needs. */
 
+import { checkedNeeds, neededOf, startsOnNeeds } from '../execution/needs.ts'
 import { type Coming, coming, unheard } from '../flow/unheard.ts'
 import type { CallEntry } from '../state/call-entry.ts'
-import type { Given, Rest } from '../state/capabilities.ts'
+import { type Given, type Rest, Wait } from '../state/rest.ts'
 import type { RunState } from '../state/run.ts'
-import { discard } from '../tool-call/commit-or-discard.ts'
 import { canonical, sameInput } from '../vocabulary/canonical.ts'
 import { checkedInput } from '../vocabulary/checked-input.ts'
+import { freeze } from '../vocabulary/history.ts'
 import type { ToolCall } from '../vocabulary/message.ts'
 import type { Tool } from '../vocabulary/tool.ts'
 import { ToolDiscardedError } from '../vocabulary/tool-errors.ts'
-import { checkedNeeds, neededOf } from './members.ts'
-import { Wait } from './wait.ts'
+import { discard } from './commit-or-discard.ts'
 
-/** Returns what `execute` receives for a complete input. With `needs`, that is those members and a promise of the rest, as in an early call. */
-export function givenOf({ needs }: Tool, checked: unknown): Given {
-  return needs ? { input: neededOf(needs, checked), rest: new Wait(Promise.resolve(checked)) } : { input: checked }
+/** What a call with these members would still wait for. Returns nothing if the call may not start early. */
+export function restOf(run: RunState, call: ToolCall, tool: Tool, attempt: number): CallRest | undefined {
+  if (!startsOnNeeds(tool, run.config)) return undefined
+  const rest = new CallRest(run, tool, freeze(call))
+  return run.calls.get(call.id) || mayBeHeld(run, rest, attempt) ? undefined : rest
 }
 
-export class CallRest implements Rest<CallEntry> {
+/** Whether a call with these members may turn out to be equal to a call that an earlier attempt has made. */
+function mayBeHeld({ calls, steps }: RunState, rest: CallRest, attempt: number): boolean {
+  return calls.entries().some(({ state, provisional, call }) => {
+    const isOther = state.requestedBy.length > 0 && !state.requestedBy.includes(attempt)
+    return provisional && state.step === steps.begun && isOther && rest.isStartOf(call)
+  })
+}
+
+class CallRest implements Rest<CallEntry> {
   readonly started: ToolCall
   isOpen = true
   checked: Promise<unknown> = Promise.resolve()

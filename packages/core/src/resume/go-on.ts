@@ -1,5 +1,8 @@
 /** Continues a run from a checkpoint: restores its state first, and its calls when the set-up is known. */
 
+import { resumeWork } from '../background/background.ts'
+import { checkAnswers } from '../checkpoint/answer-check.ts'
+import { agentText, checkpointFrom, hasFinalAnswer, stored } from '../checkpoint/checkpoint.ts'
 import { stepsLoaded } from '../machine/saved-state.ts'
 import { partialMessage } from '../model-call/partial-response.ts'
 import { addressOf, askerOf, isInside, isNested } from '../state/address.ts'
@@ -15,8 +18,6 @@ import { copiedJson, isRecord } from '../vocabulary/json.ts'
 import type { Json } from '../vocabulary/message.ts'
 import type { Resumption } from '../vocabulary/run-options.ts'
 import type { Checkpoint, Resumed } from '../vocabulary/saved-run.ts'
-import { checkAnswers } from './answer-check.ts'
-import { agentText, checkpointFrom, hasFinalAnswer, stored } from './checkpoint.ts'
 import { outermost, restoreCalls, resumeCall } from './restore-calls.ts'
 
 /**
@@ -112,7 +113,7 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
     }
   run.unclaimed = undefined
   await run.saver.now()
-  for (const entry of open) if (entry.state.work) run.background.goOn(entry)
+  for (const entry of open) if (entry.state.work) resumeWork(run, entry)
   if (run.asking) throw run.asking.interrupt
 }
 
