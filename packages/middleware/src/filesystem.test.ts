@@ -541,6 +541,8 @@ const SPELLINGS = [
   'AGENTS.md',
   'docs/agents.md',
   'sk\u0131lls/x/SKILL.md',
+  ':x/.git/HEAD',
+  'a/\u200b/AGENTS.md',
 ]
 
 test('what other programs or the next run obey is not written, however the path is spelled (W57)', async () => {
@@ -557,6 +559,35 @@ test('what other programs or the next run obey is not written, however the path 
   expect(texts.slice(-2)).toEqual(['Created src/.gitignore (2 bytes).', 'Created src/skillset.md (2 bytes).'])
   const { texts: free } = await toolResults([filesystem({ backend, protect: [] })], [[toWrite('.git/config', 'x')]])
   expect(free).toEqual(['Created .git/config (1 bytes).'])
+})
+
+test.each([
+  ['notes:2024.txt', 'notes:2024.txt'],
+  ['❤️.txt', 'a/❤️.txt'],
+  ['می‌خواهم.txt', 'می‌خواهم.txt'],
+  ['x.', 'x.'],
+  ['stra?e.key', 'Straße.key'],
+  ['.env', 'routes/:id/.env'],
+  ['secrets/', 'secrets/a'],
+  ['/secrets', 'secrets/a/b'],
+  ['./secrets', 'SECRETS'],
+  ['secrets//**', 'secrets/a'],
+])('a pattern such as %s covers what it names (W57)', async (pattern, path) => {
+  const backend = memoryBackend({ [path]: 'secret', 'other.txt': 'x' })
+  const { texts } = await toolResults(
+    [filesystem({ backend, hide: [pattern] })],
+    [[toRead(path), call('glob', { pattern: '**' })]],
+  )
+  expect(texts).toEqual([`error: ${path}: is hidden by the option hide`, 'other.txt'])
+})
+
+test('a path of any length is refused at once, and a pattern that matches no path is a ConfigError (W57)', async () => {
+  const path = 'a/'.repeat(20_000)
+  const backend = memoryBackend({ a: '' })
+  const { texts } = await toolResults([filesystem({ backend, hide: ['x'] })], [[call('ls', { path }), toRead(path)]])
+  expect(texts).toEqual([1, 2].map(() => expect.stringContaining('a path has at most 4096 characters')))
+  for (const pattern of ['/', '.', '../secrets', 'a/../b'])
+    expect(() => filesystem({ backend, hide: [pattern] })).toThrow(expect.objectContaining({ option: 'hide' }))
 })
 
 test('a protected file that the model has read is not edited (W57)', async () => {

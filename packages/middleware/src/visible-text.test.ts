@@ -38,6 +38,13 @@ test.each([
   ['joiners between letters that need none', 'pa\u200Dy\u200C', 'pay', 2],
   ['a second joiner, and one at the end of an emoji', 'ن\u200C\u200Cم 👩\u200D', 'ن\u200Cم 👩', 2],
   ['variation selectors that carry data', 'a\u{E0101}\u{E0150}\uFE01 葛\u{E0100}\u{E0101}', 'a 葛\u{E0100}', 4],
+  [
+    'joiners and selectors after invisible characters',
+    'a\u061C\u200D\u180E\u200C\u17B4\u200D\u3164\uFE01\uFFA0\uFE02',
+    'a',
+    10,
+  ],
+  ['selectors after fillers of no syllable', 'a\u115F\u1160\uFE01\u115F\u1160\uFE02', 'a', 6],
   ['annotations', 'a\uFFF9b\uFFFAc\uFFFB', 'abc', 3],
   ['one character', 'a\u200B', 'a', 1],
 ])('%s are removed and counted (W42)', async (_, text, shown, count) => {

@@ -19,13 +19,14 @@ export function guardedBackend(backend: FileBackend, { protect, hide }: PathRule
   const protectedFiles = pathRule(protect)
   const hiddenFiles = pathRule(hide)
   const shown = (path: string) => {
-    if (hiddenFiles.covers(path)) throw new FileError('refused', plainPath(path), 'is hidden by the option hide')
-    return path
+    const plain = plainPath(path)
+    if (hiddenFiles.covers(plain)) throw new FileError('refused', plain, 'is hidden by the option hide')
+    return plain
   }
   const writable = (path: string) => {
-    if (protectedFiles.covers(path))
-      throw new FileError('refused', plainPath(path), 'is protected by the option protect')
-    return shown(path)
+    const plain = plainPath(path)
+    if (protectedFiles.covers(plain)) throw new FileError('refused', plain, 'is protected by the option protect')
+    return shown(plain)
   }
 
   /** Asks for more entries while hidden ones take the place of others. */

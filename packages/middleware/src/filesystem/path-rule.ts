@@ -12,26 +12,33 @@ export interface PathRule {
 /**
  * A pattern without a slash matches names in any folder.
  *
- * @throws {SyntaxError} A pattern is invalid, or too large.
+ * @throws {SyntaxError} A pattern is invalid, too large, empty, or contains `..`.
  */
 export function pathRule(patterns: readonly string[]): PathRule {
-  const rules = patterns.map((pattern) => pathPattern(withoutCase(pattern)))
+  const rules = patterns.flatMap((pattern) => {
+    const names = namesIn(withoutCase(pattern))
+    if (names.length === 0 || names.includes('..')) throw new SyntaxError(`${JSON.stringify(pattern)} matches no path`)
+    const plain = names.join('/')
+    return [pathPattern(plain), pathPattern(plain.includes('/') ? `${plain}/**` : `**/${plain}/**`)]
+  })
   const isMatch = (path: string) => rules.some((matches) => matches(path))
   return {
     covers(path) {
-      const names = rules.length === 0 ? [] : plainNames(path)
-      return names.some((_, depth) => isMatch(names.slice(0, depth + 1).join('/')))
+      if (rules.length === 0) return false
+      const names = namesIn(path)
+      return isMatch(names.map(withoutCase).join('/')) || isMatch(names.map(plainName).join('/'))
     },
     coversIn(folder) {
-      const start = [...plainNames(folder), ''].join('/')
-      return (name) => isMatch(start + plainName(name))
+      const names = namesIn(folder)
+      const start = [...names.map(withoutCase), ''].join('/')
+      const plain = [...names.map(plainName), ''].join('/')
+      return (name) => isMatch(start + withoutCase(name)) || isMatch(plain + plainName(name))
     },
   }
 }
 
-function plainNames(path: string): string[] {
-  const names = path.split('/').filter((name) => name !== '' && name !== '.')
-  return names.map(plainName)
+function namesIn(path: string): string[] {
+  return path.split('/').filter((name) => name !== '' && name !== '.')
 }
 
 /**
@@ -41,9 +48,15 @@ function plainNames(path: string): string[] {
  */
 function plainName(name: string): string {
   const [base = ''] = name.replace(/\p{Default_Ignorable_Code_Point}/gu, '').split(':')
-  return withoutCase(base.replace(/[. ]+$/, '')).replace(/^git~\d+$/, '.git')
+  const plain = base.replace(/[. ]+$/, '')
+  // A name of which nothing is left is no other spelling of any name.
+  return plain === '' ? withoutCase(name) : withoutCase(plain).replace(/^git~\d+$/, '.git')
 }
 
+/** Upper case comes first, because some letters, such as `ſ`, share it with a letter that has another lower case. */
 function withoutCase(text: string): string {
-  return text.normalize('NFC').toUpperCase().toLowerCase()
+  return text.normalize('NFC').replace(/./gsu, (one) => {
+    const upper = one.toUpperCase()
+    return (upper.length === one.length ? upper : one).toLowerCase()
+  })
 }
