@@ -580,7 +580,7 @@ test('an abort between the hand-over of work and the end of its run ends the run
   const log: string[] = []
   const { checkpoints, saves } = storeOf(200)
   const tools = [build({ ms: 5_000, atEnd: 'detach', log })]
-  const { agent } = agentOf([respond(call('build')), respond(say('Later.'))], tools, { checkpoints })
+  const { agent } = agentOf([respond(call('build')), respond(wait(500), say('Later.'))], tools, { checkpoints })
   const controller = new AbortController()
   const reading = collect(agent.stream('Go', { signal: controller.signal }))
   // The work begins when that is stored; the saves of its call follow, and then the last save of the run.

@@ -17,6 +17,12 @@ import { RunUndos } from './undos.ts'
 /** The longest time in milliseconds before a save begins that nobody waits for. */
 const LATEST = 10
 
+interface WaitingSave {
+  readonly ended: Promise<void>
+  /** What it stores. Default: the state when it begins. */
+  checkpoint?: Checkpoint
+}
+
 export class RunSaver implements Saver<CallEntry> {
   revision = 0
   readonly undos: RunUndos
@@ -24,8 +30,8 @@ export class RunSaver implements Saver<CallEntry> {
   readonly #run: RunState
   /** Ends when the last save has ended. After a conflict it rejects, so that nothing more is saved. */
   #last: Promise<void> = Promise.resolve()
-  /** A save that has not begun. It will contain everything that happens until it begins. */
-  #waiting: Promise<void> | undefined
+  /** A save that has not begun. */
+  #waiting: WaitingSave | undefined
   /** Begins the save that nobody waits for, if there is one. */
   #late: ReturnType<typeof setTimeout> | undefined
   readonly #thrown: WeakSet<object> = new WeakSet()
@@ -45,7 +51,7 @@ export class RunSaver implements Saver<CallEntry> {
   }
 
   soon(): void {
-    if (!this.isOn || this.startsNothing) return
+    if (!this.isOn || this.#run.over || isLost(this.#run.halt.state)) return
     this.#late ??= setTimeout(() => void unheard(this.now()), LATEST)
     // Without a first checkpoint a resume finds nothing.
     if (this.revision === 0) void unheard(this.now())
@@ -53,25 +59,39 @@ export class RunSaver implements Saver<CallEntry> {
 
   async now(): Promise<void> {
     if (!this.isOn) return
-    this.#waiting ??= this.#queue(async () => {
-      // Calls that wait for the event loop may share the save.
-      const turn = turnIfDue()
-      if (turn) await turn
-      this.#waiting = undefined
-      const { over, signal } = this.#run
-      // An abort saves nothing, and the checkpoint of a cancel was taken before anything was stopped (K1, K4).
-      if (!over && !signal.aborted) await this.#save(this.#take())
-    })
-    await this.#waiting
+    this.#waiting ??= this.#wait()
+    await this.#waiting.ended
   }
 
   async flush(): Promise<void> {
-    if (this.#late !== undefined) await this.put(this.#take())
+    if (this.#run.signal.aborted) return
+    if (this.#late !== undefined || this.#waiting) await this.put(this.#take())
   }
 
   async put(checkpoint: Checkpoint): Promise<void> {
     this.#isTaken()
-    if (this.isOn) await this.#queue(() => this.#save(checkpoint))
+    if (!this.isOn) return
+    const waiting = this.#waiting
+    if (!waiting) return await this.#queue(() => this.#save(checkpoint))
+    // It would begin first, and with a later state.
+    waiting.checkpoint = checkpoint
+    this.#waiting = undefined
+    await waiting.ended
+  }
+
+  #wait(): WaitingSave {
+    const save = async () => {
+      // Calls that wait for the event loop may share the save.
+      const turn = turnIfDue()
+      if (turn) await turn
+      if (this.#waiting === waiting) this.#waiting = undefined
+      const { over, signal } = this.#run
+      // An abort saves nothing, and the checkpoint of a cancel was taken before anything was stopped (K1, K4).
+      const checkpoint = waiting.checkpoint ?? (over || signal.aborted ? undefined : this.#take())
+      if (checkpoint) await this.#save(checkpoint)
+    }
+    const waiting: WaitingSave = { ended: this.#queue(save) }
+    return waiting
   }
 
   /**

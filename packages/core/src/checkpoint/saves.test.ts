@@ -5,12 +5,14 @@ import {
   type AgentOptions,
   type AgentResult,
   type AgentRun,
+  agentTool,
   type Checkpoint,
   CheckpointConflictError,
   type CheckpointStore,
   createAgent,
   type Effect,
   interrupt,
+  type Model,
   ModelError,
   memoryStore,
   type StoredCheckpoint,
@@ -457,4 +459,86 @@ test('a store that has reported a conflict receives no further save of the run (
   const { error } = await settled(agent.stream('Go'))
   expect(error).toBeInstanceOf(CheckpointConflictError)
   expect(saves).toHaveLength(3)
+})
+
+/** A model that fails after this time. */
+const failing = (untilThen: () => Promise<unknown>): Model => ({
+  provider: 'p',
+  id: 'm',
+  async *stream() {
+    await untilThen()
+    throw new ModelError('no', { code: 'no', retryable: false })
+  },
+})
+
+test.each([25, 30, 35, 40, 45])(
+  'no save replaces a newer one: an agent inside fails after %i ms while a save waits, and a call begins (L16, W33)',
+  async (after) => {
+    const begin = performance.now()
+    const until = (ms: number) => sleep(ms - (performance.now() - begin))
+    const inner = memoryStore()
+    const saved: string[] = []
+    const checkpoints: CheckpointStore = {
+      ...inner,
+      async save(id, checkpoint, revision) {
+        saved.push(inShort(checkpoint as Checkpoint))
+        await sleep(200)
+        await inner.save(id, checkpoint, revision)
+      },
+    }
+    const clerk = createAgent({ name: 'clerk', description: 'Fails.', model: failing(() => until(2_000 + after)) })
+    const late = tool({
+      name: 'late',
+      description: 'Sends late.',
+      input: z.object({}),
+      effect: 'calls',
+      async execute(_, { run }) {
+        await until(2_005 + after)
+        return (await run?.callTool({ type: 'tool-call', id: 'x', name: 'send', input: { ms: 5_000 } }))?.isError
+      },
+    })
+    const calls = [
+      call('read', { ms: 2_000 }),
+      call('read', { ms: 2_012 }),
+      call('clerk', { request: 'x' }),
+      call('late', {}),
+    ]
+    const agent = createAgent({
+      model: scriptedModel([respond(...calls), respond(say('Done.'))]),
+      tools: [...tools, agentTool(clerk), late],
+      checkpoints,
+    })
+    const running = agent.run('Go')
+    await vi.runAllTimersAsync()
+    await running
+    const begun = saved.findIndex((one) => one.includes('send started'))
+    expect(begun).toBeGreaterThan(0)
+    expect(saved.slice(begun).filter((one) => one.includes('1 calls') && !one.includes('send'))).toEqual([])
+    expect(did.filter((name) => name === 'send')).toEqual(['send'])
+  },
+)
+
+test('background work that ends within the grace time of a failed run is stored with its result (W33, L15)', async () => {
+  const inner = memoryStore()
+  const saved: string[] = []
+  const checkpoints: CheckpointStore = {
+    ...inner,
+    save(id, checkpoint, revision) {
+      saved.push(inShort(checkpoint as Checkpoint))
+      return inner.save(id, checkpoint, revision)
+    },
+  }
+  const first = scriptedModel([respond(call('send', { ms: 60 }))])
+  let asked = 0
+  const model: Model = {
+    ...first,
+    stream: (request) => (++asked === 1 ? first : failing(() => sleep(20))).stream(request),
+  }
+  const send = { ...worker('send', 'external'), background: true } as const
+  const running = createAgent({ model, tools: [send], checkpoints, grace: 500 }).run('Go')
+  const failed = expect(running).rejects.toBeInstanceOf(ModelError)
+  await vi.runAllTimersAsync()
+  await failed
+  expect(did).toEqual(['send'])
+  expect(saved.at(-1)).toContain('send settled')
 })

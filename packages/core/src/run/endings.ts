@@ -114,6 +114,8 @@ export async function failed(run: RunState, error: unknown): Promise<never> {
   run.halt.post({ is: 'ending' })
   void unheard(run.saver.flush())
   await quiet(run, () => error)
+  // Background work may have ended meanwhile.
+  void unheard(run.saver.flush())
   if (run.isOutermost && run.saver.isOn) {
     const idle = run.saver.idle()
     await (run.signal.aborted ? run.halt.until(idle).catch(() => undefined) : within(run.config.grace, idle))
