@@ -97,6 +97,36 @@ test('a turn that waited in the queue runs in the context of its own message, al
   ])
 })
 
+test('so does a turn whose message is stored between the end of a turn and the answer of the store (W31)', async () => {
+  const store = memoryThreads()
+  const slow: ThreadStore = {
+    ...store,
+    async change(id, decide, options) {
+      let ends = false
+      const result = await store.change(
+        id,
+        (...given) => {
+          const change = decide(...given)
+          ends = change.turns?.some(({ status }) => status === 'completed') ?? false
+          return change
+        },
+        options,
+      )
+      if (ends) await new Promise((resolve) => setTimeout(resolve, 100))
+      return result
+    },
+  }
+  const { noted, threads } = opened(slow, [respond(wait(100), say('One.')), ...notes, ...notes])
+  const send = (name: string) => inRequest(name, () => threads.send('t', name))
+  await send('A')
+  await send('B')
+  await vi.advanceTimersByTimeAsync(150)
+  const last = await send('C')
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(await last.result).toMatchObject({ status: 'completed' })
+  expect(noted).toEqual(['B', 'C'])
+})
+
 test('so do turns that wait while the queue is stopped, while a turn asks, and that begin before send has returned (W31)', async () => {
   const store = memoryThreads()
   let late = false

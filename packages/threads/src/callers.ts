@@ -10,6 +10,19 @@ export interface Caller {
   readonly inside: Enter
 }
 
+/** The queue of a thread at some time. */
+export interface Queued {
+  /** The ids of the turns that wait in it. */
+  readonly queue: ReadonlySet<string>
+  /** The number of the newest turn of the thread. */
+  readonly newest: number
+}
+
+interface QueuedCaller extends Caller {
+  /** The number of the turn. */
+  readonly number: number
+}
+
 type Enter = <Result>(work: () => Result) => Result
 
 /** The number of threads whose callers are kept while no turn of theirs runs here. */
@@ -19,21 +32,21 @@ export class Callers {
   /** The calls of `send` that have not returned, by the id of the turn of their message. */
   readonly #sending = new Map<string, Caller>()
   /** The calls whose messages wait in a queue, by thread and turn. The threads that were used last come last. */
-  readonly #queued = new Map<string, Map<string, Caller>>()
+  readonly #queued = new Map<string, Map<string, QueuedCaller>>()
 
   /** A message is about to be stored. */
   sends(turn: string, caller: Caller): void {
     this.#sending.set(turn, caller)
   }
 
-  /** The message was stored, or could not be. `isQueued`: its turn may begin in this process, and has not begun. */
-  sent(thread: string, turn: string, isQueued: boolean): void {
+  /** The message was stored, or could not be. `number`: that of its turn, if it may begin in this process and has not begun. */
+  sent(thread: string, turn: string, number: number | undefined): void {
     const caller = this.#sending.get(turn)
     this.#sending.delete(turn)
-    if (!isQueued || !caller) return
-    const callers = this.#queued.get(thread) ?? new Map<string, Caller>()
+    if (number === undefined || !caller) return
+    const callers = this.#queued.get(thread) ?? new Map<string, QueuedCaller>()
     this.#queued.delete(thread)
-    this.#queued.set(thread, callers.set(turn, caller))
+    this.#queued.set(thread, callers.set(turn, { ...caller, number }))
     // Other processes may have begun these turns long ago.
     const [oldest] = this.#queued.keys()
     if (oldest !== undefined && this.#queued.size > MOST_THREADS) this.#queued.delete(oldest)
@@ -49,9 +62,10 @@ export class Callers {
     return caller
   }
 
-  /** Forgets the callers of the thread whose turns are not in this queue. */
-  keep(thread: string, queue: ReadonlySet<string>): void {
-    for (const turn of this.#queued.get(thread)?.keys() ?? []) if (!queue.has(turn)) this.take(thread, turn)
+  /** Forgets the callers of the turns that are not in the queue any more. Messages that were stored since it was read are not judged. */
+  keep(thread: string, { queue, newest }: Queued): void {
+    for (const [turn, { number }] of this.#queued.get(thread) ?? [])
+      if (number <= newest && !queue.has(turn)) this.take(thread, turn)
   }
 }
 

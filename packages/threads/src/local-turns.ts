@@ -58,7 +58,7 @@ export class LocalTurns implements TurnRunner {
     const isWorking = live.has(thread)
     // The turn may begin before the store has confirmed the message.
     this.#callers.sends(turn, currentCaller(context))
-    let isQueued = false
+    let number: number | undefined
     try {
       const result = await store()
       const { record, work, busy } = result
@@ -67,10 +67,10 @@ export class LocalTurns implements TurnRunner {
       const running = this.#liveTurn(thread, busy)
       if (isPreempting) running?.stop()
       if (record.isSteering) running?.steer([record])
-      isQueued = record.id === turn && (isWorking || live.has(thread))
+      if (record.id === turn && (isWorking || live.has(thread))) number = record.number
       return result
     } finally {
-      this.#callers.sent(thread, turn, isQueued)
+      this.#callers.sent(thread, turn, number)
     }
   }
 
@@ -139,7 +139,7 @@ export class LocalTurns implements TurnRunner {
     void begun.done.then((ended) => {
       if (ended?.next) this.#begin(thread, ended.next)
       else if (live.get(thread) === begun) live.delete(thread)
-      if (ended) this.#callers.keep(thread, ended.queue)
+      if (ended) this.#callers.keep(thread, ended)
       changes.notify(thread)
     })
     if (this.#isClosed) void begun.release()

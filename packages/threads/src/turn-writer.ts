@@ -1,6 +1,7 @@
 /** Writes the events of a running turn to the store, one batch after the other, as long as this process owns the turn. */
 
 import { CheckpointConflictError, type CheckpointStore } from '@meanwhile/core'
+import type { Queued } from './callers.ts'
 import { EventLog } from './event-log.ts'
 import { changeThread, type Host } from './host.ts'
 import {
@@ -25,11 +26,9 @@ export interface WriterListener {
 }
 
 /** What follows from the end of a turn. */
-export interface EndedTurn {
+export interface EndedTurn extends Queued {
   /** The work on the next turn, if that has begun. */
   readonly next: Work | undefined
-  /** The ids of the turns that are still queued. */
-  readonly queue: ReadonlySet<string>
 }
 
 export class TurnWriter {
@@ -87,7 +86,7 @@ export class TurnWriter {
       const change = endTurn(stored, this.#owner, outcome, progress, claim)
       const turns = new Map([...stored.turns, ...(change.turns ?? [])].map((turn) => [turn.id, turn.status]))
       const queue = new Set([...turns].flatMap(([id, status]) => (status === 'queued' ? [id] : [])))
-      return { ...change, result: { next: change.result, queue } }
+      return { ...change, result: { next: change.result, queue, newest: stored.thread.turns } }
     })
   }
 
