@@ -12,8 +12,8 @@ type Options = Partial<Pick<AgUiHandlerOptions<{ user: string }>, 'edits' | 'by'
 
 const KEY = `sk-proj-${'a1B2'.repeat(12)}`
 
-/** A thread `t` whose turn asks whether it may pay. */
-async function asking(options: Options = {}, approval: Partial<ApproveOptions> = {}, isMasked = false) {
+/** A thread `t` whose turn asks whether it may pay, `times` times. */
+async function asking(options: Options = {}, approval: Partial<ApproveOptions> = {}, isMasked = false, times = 1) {
   const ran: unknown[] = []
   const pay = tool({
     name: 'pay',
@@ -24,7 +24,8 @@ async function asking(options: Options = {}, approval: Partial<ApproveOptions> =
       return 'paid'
     },
   })
-  const model = scriptedModel([respond(call('pay', { to: 'ada', amount: 5 })), respond(say('Done.'))])
+  const payments = Array.from({ length: times }, () => respond(call('pay', { to: 'ada', amount: 5 })))
+  const model = scriptedModel([...payments, respond(say('Done.'))])
   const middleware = [approve({ tools: ['pay'], ...approval }), ...(isMasked ? [redact({ persist: true })] : [])]
   const agent = createAgent({ model, tools: [pay as Tool], middleware })
   const threads = createThreads<{ user: string }>({ agent, store: memoryThreads() })
@@ -43,6 +44,8 @@ async function asking(options: Options = {}, approval: Partial<ApproveOptions> =
         body: JSON.stringify({ threadId: 't', runId: 'r', messages: [], ...more }),
       }),
     )
+  const posted = async (given: Record<string, Json>) =>
+    post(chat, '', { id: 't', messages: [await shown()], answers: given })
   return {
     id,
     threads,
@@ -50,8 +53,9 @@ async function asking(options: Options = {}, approval: Partial<ApproveOptions> =
     ran,
     shown,
     run,
+    post: posted,
     answers: {
-      chat: async (answer: Json) => post(chat, '', { id: 't', messages: [await shown()], answers: { [id]: answer } }),
+      chat: (answer: Json) => posted({ [id]: answer }),
       agUi: (payload: Json) => run({ resume: [{ interruptId: id, status: 'resolved', payload }] }),
     },
   }
@@ -110,6 +114,24 @@ test('a decision that approve does not allow is refused in both handlers, and th
   expect(await (await answers.agUi({ approved: true })).text()).toContain('"code":"AnswerError"')
   expect(ran).toEqual([])
   expect(await threads.read('t')).toMatchObject({ status: 'waiting', interrupts, decisions: [] })
+})
+
+test('an answer to a question that opens only after the thread was read is refused with 409, and the question stays open (W53, W51)', async () => {
+  const first = async () => {
+    await threads.answer('t', { [id]: { decision: 'allow' } })
+    await vi.waitFor(async () => expect((await threads.read('t')).interrupts).toMatchObject([{ id: next }]))
+    return 'eve'
+  }
+  const { id, threads, ran, post: posted } = await asking({ by: first }, {}, false, 2)
+  const next = id.replaceAll('call_95_1_95_1', 'call_95_2_95_1')
+  expect(next).not.toBe(id)
+  const response = await posted({ [next]: { decision: 'edit', input: eve, by: 'boss' } })
+  expect([response.status, ran]).toEqual([409, [{ to: 'ada', amount: 5 }]])
+  expect(await threads.read('t')).toMatchObject({
+    status: 'waiting',
+    interrupts: [{ id: next }],
+    decisions: [{ decision: 'allow' }],
+  })
 })
 
 const decided = { callId: 'call_1_1', toolName: 'pay', by: 'ada' }

@@ -1,6 +1,6 @@
 /** Decides how a page may answer an approval, and adds who answered. */
 
-import type { Answers, Json } from '@meanwhile/core'
+import { type Answers, type Json, UnknownInterruptError } from '@meanwhile/core'
 import { isRecord } from './is-record.ts'
 import type { Present } from './present.ts'
 import type { Question } from './turn/turn-update.ts'
@@ -34,8 +34,9 @@ export function shownQuestion(question: Question, { edits = false }: Present): Q
 }
 
 /**
- * Returns the answers with `by`, who answered, in those to approvals. A page cannot name somebody else.
+ * Returns the answers with `by`, who answered, in those to approvals. A page cannot name somebody else. `questions`: all that are open.
  *
+ * @throws {UnknownInterruptError} An answer belongs to none of the questions. It may open before the thread gets the answer, which nobody has checked.
  * @throws {EditRefusedError} An answer changes the input of a call, and `edits` is false.
  */
 export function answersBy(
@@ -44,6 +45,9 @@ export function answersBy(
   questions: readonly Question[],
   edits: boolean,
 ): Answers {
+  const open = new Set(questions.map(({ id }) => id))
+  const unknown = Object.keys(answers).filter((id) => !open.has(id))
+  if (unknown.length > 0) throw new UnknownInterruptError(unknown)
   const approvals = new Set(questions.flatMap(({ id, kind }) => (kind === 'approval' ? [id] : [])))
   const signed = Object.entries(answers).map(([id, answer]): [string, Json] => {
     if (!approvals.has(id) || !isRecord(answer)) return [id, answer]
