@@ -29,7 +29,10 @@ export function isDecision(event: ThreadEventBody): event is DecisionEvent {
   return event.type === 'custom' && event.source === 'approve' && event.name === 'approval'
 }
 
-/** The decisions in these events, in their order. A process that took over the turn may have told a decision again. */
+/**
+ * The decisions in these events, in their order. A process that took over the turn may have told a decision again. One call may have several: a wrap
+ * may pass it on twice, and inner calls of two calls may have one id.
+ */
 export function decisionsIn(events: readonly StoredEvent[]): readonly ThreadDecision[] {
   const decisions = events.flatMap(({ turn, event }): [string, ThreadDecision][] => {
     if (!isDecision(event)) return []
@@ -37,7 +40,7 @@ export function decisionsIn(events: readonly StoredEvent[]): readonly ThreadDeci
     // Any tool may send an event of this name.
     if (!isRecordOfDecision(data)) return []
     const decided = { ...data, turn, callId, toolName, ...(path && { path }) }
-    return [[JSON.stringify([turn, step, path, callId]), decided]]
+    return [[JSON.stringify([turn, step, path, callId, data]), decided]]
   })
   return [...new Map(decisions).values()]
 }

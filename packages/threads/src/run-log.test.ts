@@ -127,3 +127,22 @@ test('the decisions about approvals of a durable run are kept in its thread, als
     { turn, callId: 'b', toolName: 'pay', path, ...denied },
   ])
 })
+
+test('all decisions about calls with one id are kept: a wrap may pass a call on twice, and calls may make inner calls with one id (W53)', async () => {
+  const allowed = { decision: 'allow', input: { n: 5 }, by: 'ada' }
+  const denied = { decision: 'deny', by: 'boss' }
+  const call = { callId: 'a', toolName: 'pay' }
+  const event = { type: 'custom', source: 'approve', name: 'approval', runId, step: 1, ...call } as const
+  const runs = new FakeRuns()
+  // Another process tells them again.
+  const told = [allowed, denied, allowed, denied].map((data, i) => at(`2.${i + 1}`, { ...event, data }))
+  runs.log = [
+    at('1.1', { type: 'run-start', runId }),
+    at('1.2', { type: 'history-replaced', runId, messages: [input] }),
+    ...told,
+  ]
+  const threads = createThreads({ runs, store: memoryThreads() })
+  const { id: turn } = await threads.send('t', 'Hello')
+  const { decisions } = await threads.read('t')
+  expect(decisions).toEqual([allowed, denied].map((one) => ({ turn, ...call, ...one })))
+})
