@@ -47,9 +47,10 @@ function shared({ script = [], open, metadata, isAsBefore = false, ...policy }: 
     },
   })
   const wait = tool({ name: 'wait', description: 'Waits.', input: z.object({}), execute: () => gate })
+  const ask = tool({ name: 'ask', description: 'The user answers.', input: z.object({}), output: z.string() })
   const agent = createAgent({
     model: scriptedModel([...script, ...Array.from({ length: 9 }, () => hello)]),
-    tools: [pay, wait] as Tool[],
+    tools: [pay, wait, ask] as Tool[],
     middleware: [approve({ tools: ['pay'] })],
   })
   const store = memoryThreads()
@@ -110,6 +111,11 @@ function shared({ script = [], open, metadata, isAsBefore = false, ...policy }: 
         resume: [{ interruptId: await idOfQuestion(), status: 'resolved', payload: { approved: true } }],
       }),
     'ag-ui: cancel': async (user: string) => run(user, { resume: [{ interruptId: 'i', status: 'cancelled' }] }),
+    'ag-ui: cancel and send': async (user: string) =>
+      run(user, {
+        resume: [{ interruptId: await idOfQuestion(), status: 'cancelled' }],
+        messages: [{ id: 'm2', role: 'user', content: 'Instead' }],
+      }),
     'ag-ui: retry': (user: string) => run(user, { forwardedProps: { retry: true } }),
     'ag-ui: stop': (user: string) => agUi(request('ag-ui/t/stop', user)),
     'ag-ui: read': (user: string) => run(user, {}),
@@ -263,6 +269,20 @@ test.for([
     expect(await threads.read('t')).toEqual(before)
   },
 )
+
+test('a request that stops the turn that open was shown, and adds a message, does both (W52)', async () => {
+  const { threads, asked, begin, act } = shared({ script: [respond(call('ask', {}))] })
+  await begin('guest', 'waiting')
+  expect(await act('ag-ui: cancel and send', 'guest')).toBe(200)
+  expect(asked).toEqual([
+    ['guest', 'answer', 'guest'],
+    ['guest', 'stop', 'guest'],
+    ['guest', 'send', undefined],
+  ])
+  const { messages, turns } = await threads.read('t')
+  expect(messages.map(({ id }) => id)).toContain('m2')
+  expect(turns[0]?.status).toBe('stopped')
+})
 
 test.for(['chat', 'ag-ui'] as const)(
   'in %s a turn keeps the rights of its sender, no matter who answers or retries (W52)',

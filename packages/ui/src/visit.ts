@@ -84,7 +84,10 @@ export class Visit<Context> {
       await this.ask(actionOf(preview, action), change)
       this.checkTurn(preview.turn?.id)
       try {
-        return await commit(preview)
+        const result = await commit(preview)
+        // What `open` was shown is done with: the next change of this request finds the thread without it.
+        this.#shown.delete(preview.turn?.id)
+        return result
       } catch (error) {
         if (!(error instanceof Error && error.name === 'ThreadChangedError') || tries === TRIES) throw error
       }
