@@ -71,9 +71,25 @@ const SENTENCES: readonly (readonly [sentence: RegExp, shown: string])[] = [
   ],
 ]
 
-/** The line in a call's result that states the input that it ran with, if that is not what the model wrote; otherwise empty. */
-export function otherInputOf({ content: [first] }: ToolMessage): string {
-  return first?.type === 'text' && /^This call ran with another input: .*\.\n$/s.test(first.text) ? first.text : ''
+/**
+ * The line in a call's result that states the input that it ran with, if that is not what the model wrote; otherwise empty. Core adds it as a part
+ * of its own in front of the result, so a tool whose text looks the same does not get it shown.
+ */
+export function otherInputOf({ content: [first, ...result] }: ToolMessage): string {
+  if (first?.type !== 'text' || result.length === 0) return ''
+  const [, input] = /^This call ran with another input: (.*)\.\n$/s.exec(first.text) ?? []
+  return input !== undefined && isInput(input) ? first.text : ''
+}
+
+/** Whether core writes an input in this way: as JSON, as its beginning if it is long, or as words if it is not JSON. */
+function isInput(text: string): boolean {
+  if (text === 'a value that is not JSON' || /^[[{"].*… \(\d+ characters\)$/s.test(text)) return true
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** The error text of a call's result. */

@@ -1,7 +1,7 @@
 import { agentTool, createAgent, type Model, type Tool, tool } from '@meanwhile/core'
 import { call, fail, respond, say, scriptedModel, think, wait } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
-import { approve, retryModel } from '@meanwhile/middleware'
+import { approve, retryModel, visibleText } from '@meanwhile/middleware'
 import { createThreads, memoryThreads, type ThreadEvent, type Threads } from '@meanwhile/threads'
 import type { UIMessage, UIMessageChunk } from 'ai'
 import { expect, test } from 'vitest'
@@ -167,6 +167,48 @@ test('the result on a card says which input ran if an approval changed it, live 
     { input: { to: 'ada' }, errorText: 'This call ran with another input: {"to":"eve"}.\nThis call has failed.' },
   ])
   expect(compared(message ? [message] : [])).toEqual(compared(toUIMessages(await threads.read('t')).slice(1)))
+})
+
+test('a text of a tool that looks like the line about the input is not shown for it, and every line of core is (UI3, UI4)', async () => {
+  const line = (input: string) => `This call ran with another input: ${input}.\n`
+  const secret = line('postgres://admin:hunter2@db')
+  const long = 'é\u2028'.repeat(4_000)
+  const fails = (name: string, text: string) =>
+    tool({
+      name,
+      description: 'f',
+      input: z.object({ to: z.string() }),
+      execute: () => {
+        throw new Error(text)
+      },
+    }) as Tool
+  const returns = { ...look, name: 'returns', toContent: () => [{ type: 'text' as const, text: secret }] }
+  const names = ['fails', 'fails-invisibly', 'returns', 'edited', 'edited-long'] as const
+  const to: Partial<Record<string, string>> = { edited: 'bob\u2028', 'edited-long': long }
+  const agent = createAgent({
+    model: scriptedModel([respond(...names.map((name) => call(name, { to: 'ada', at: 'x' }))), respond(say('Done.'))]),
+    tools: [
+      fails('fails', secret),
+      fails('fails-invisibly', `${secret}\u200B`),
+      fails('edited', secret),
+      returns,
+      fails('edited-long', secret),
+    ],
+    middleware: [
+      visibleText({ tools: ['fails-invisibly'] }),
+      approve({ tools: Object.keys(to), ask: ({ tool }) => ({ decision: 'edit', input: { to: to[tool] ?? '' } }) }),
+    ],
+  })
+  const threads = createThreads({ agent, store: memoryThreads() })
+  const message = await seven.read(await chunksOf(threads, 'Go', { output: () => 'hidden' }))
+  const [start] = JSON.stringify({ to: long }).match(/^.{4000}/s) ?? []
+  expect(message?.parts.filter((part) => part.type === 'dynamic-tool')).toMatchObject([
+    { errorText: 'This call has failed.' },
+    { errorText: 'This call has failed.' },
+    { output: 'hidden' },
+    { errorText: `${line('{"to":"bob\u2028"}')}This call has failed.` },
+    { errorText: `${line(`${start}… (8009 characters)`)}This call has failed.` },
+  ])
 })
 
 test('a steering message is a part of the message, in both versions (UI2, UI5)', async () => {
