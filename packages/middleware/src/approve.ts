@@ -22,8 +22,9 @@ import { type Approval, answerSchema, checkDecisions, DECISIONS, isApproval } fr
 import { ApprovalError } from './approval-error.ts'
 import { type AskedInput, answerAbout, askedInputs } from './approve/asked-inputs.ts'
 import { type CheckedCall, checkedCall, storedCall } from './approve/checked-call.ts'
+import { ChangedEditError, editedCall } from './approve/edited-call.ts'
 import { checkFunctions } from './check-options.ts'
-import { DECIDED, decisionAttributes, decisionRecord } from './decision-record.ts'
+import { DECIDED, type DecisionRecord, decisionAttributes, decisionRecord } from './decision-record.ts'
 import { isRecord } from './is-record.ts'
 import { type MayBeMissing, namedTools } from './named-tools.ts'
 import { schemaOf } from './schema-of.ts'
@@ -161,18 +162,25 @@ export function approve(options: ApproveOptions): Middleware {
       if (!isApproval(answer, decisions))
         throw new Error(`Not run: the answer to the request for approval of ${call.name} is invalid.`)
       keep(answer, checked, run)
-      const edited = answer.decision === 'edit' ? await checkedCall(tool, { ...call, input: answer.input }) : checked
-      if (answer.decision === 'edit' && !sameInput(edited.shown(), answer.input))
-        return errorMessage(
-          call,
-          `Not run: ${call.name} would get another input than the edited one: ${textOf(edited)}`,
-        )
-      const record = decisionRecord(answer, checked.shown())
-      yield { type: 'custom', name: DECIDED, data: record, source: NAME }
-      if (answer.decision === 'deny')
+      let decided = checked
+      if (answer.decision === 'edit')
+        try {
+          decided = await editedCall(tool, call, answer.input)
+        } catch (error) {
+          if (error instanceof AgentError || run.signal.aborted) throw error
+          yield told(decisionRecord(answer, undefined, messageOf(error)))
+          // An error of the schema is thrown, as it is for an input that nobody has edited.
+          if (error instanceof ChangedEditError) return errorMessage(call, error)
+          throw error
+        }
+      if (answer.decision === 'deny') {
+        yield told(decisionRecord(answer, undefined, answer.reason))
         return errorMessage(call, `Not run: the call was denied: ${answer.reason ?? 'no reason was given'}`)
+      }
+      const record = decisionRecord(answer, decided.shown())
+      yield told(record)
       run.annotate(decisionAttributes(record, run.setup.captureContent), call.id)
-      return yield* next(edited.call)
+      return yield* next(decided.call)
     },
   })
 }
@@ -198,8 +206,8 @@ function answerTo(checked: CheckedCall, before: AskedInput | undefined, run: Run
   return answerAbout(input, run)
 }
 
-function textOf({ shown }: CheckedCall): string {
-  return JSON.stringify(shown())
+function told(data: DecisionRecord) {
+  return { type: 'custom', name: DECIDED, data, source: NAME } as const
 }
 
 /** The input that was requested, as JSON shows it. It is only shown. */

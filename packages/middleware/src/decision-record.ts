@@ -6,9 +6,9 @@ import type { Approval } from './approval.ts'
 /** The data of the event `custom` with the name `approval`. Threads keep this event. */
 export type DecisionRecord = {
   readonly decision: Approval['decision']
-  /** The input that was allowed, edited or not. Absent if the call was denied. */
+  /** The input that was allowed, edited or not. Absent if the call does not run. */
   readonly input?: Json
-  /** Why it was denied. */
+  /** Why it does not run: the reason for a denial, or what is wrong with an edited input. */
   readonly reason?: string
   /** Who decided, as the answer says. */
   readonly by?: string
@@ -17,18 +17,17 @@ export type DecisionRecord = {
 /** The name of the event. */
 export const DECIDED = 'approval'
 
-/** `input`: the input in the question. */
-export function decisionRecord(answer: Approval, input: Json): DecisionRecord {
-  const { decision, by } = answer
+/** `input`: what the call runs with; undefined if it does not run. `reason`: why not, if a reason is known. */
+export function decisionRecord({ decision, by }: Approval, input: Json | undefined, reason?: string): DecisionRecord {
   return {
     decision,
-    ...(decision !== 'deny' && { input: decision === 'edit' ? answer.input : input }),
-    ...(decision === 'deny' && answer.reason !== undefined && { reason: answer.reason }),
+    ...(input !== undefined && { input }),
+    ...(reason !== undefined && { reason }),
     ...(by !== undefined && { by }),
   }
 }
 
-/** The decision is on the span; who decided is content. The span of a call has the input already, and a denied call has no span. */
+/** The decision is on the span; who decided is content. The span of a call has the input already, and a call that does not run has no span. */
 export function decisionAttributes({ decision, by }: DecisionRecord, capture: CaptureContent): SemanticAttributes {
   const attribute = 'meanwhile.approval.by'
   const recorded = capture === true ? by : capture && by !== undefined ? captured(capture, attribute, by) : undefined

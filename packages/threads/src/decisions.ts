@@ -15,9 +15,9 @@ export interface ThreadDecision {
   /** Of a call of an agent inside a call: the calls that contain it, outermost first. */
   readonly path?: readonly PathPart[]
   readonly decision: 'allow' | 'deny' | 'edit'
-  /** The input that was allowed, edited or not. */
+  /** The input that was allowed, edited or not. Absent if the call did not run. */
   readonly input?: Json
-  /** Why it was denied. */
+  /** Why it did not run: the reason for a denial, or what was wrong with an edited input. */
   readonly reason?: string
   /** Who decided, as the answer says: `by` of the chat handlers. */
   readonly by?: string
