@@ -25,7 +25,7 @@ interface QueuedCaller extends Caller {
 
 type Enter = <Result>(work: () => Result) => Result
 
-/** The number of threads whose callers are kept while no turn of theirs runs here. */
+/** The number of threads of which callers are kept while no turn runs here. */
 const MOST_THREADS = 1_000
 
 export class Callers {

@@ -72,8 +72,8 @@ const SENTENCES: readonly (readonly [sentence: RegExp, shown: string])[] = [
 ]
 
 /**
- * The line in a call's result that states the input that it ran with, if that is not what the model wrote; otherwise empty. Core adds it as a part
- * of its own in front of the result, so a tool whose text looks the same does not get it shown.
+ * The line in a call's result that states the input that it ran with, if that is not what the model wrote; otherwise empty. Core adds it as a
+ * separate part in front of the result, so a tool whose text looks the same does not get it shown.
  */
 export function otherInputOf({ content: [first, ...result] }: ToolMessage): string {
   if (first?.type !== 'text' || result.length === 0) return ''

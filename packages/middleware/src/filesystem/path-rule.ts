@@ -49,7 +49,7 @@ function namesIn(path: string): string[] {
 function plainName(name: string): string {
   const [base = ''] = name.replace(/\p{Default_Ignorable_Code_Point}/gu, '').split(':')
   const plain = base.replace(/[. ]+$/, '')
-  // A name of which nothing is left is no other spelling of any name.
+  // If nothing is left, it does not spell another name.
   return plain === '' ? withoutCase(name) : withoutCase(plain).replace(/^git~\d+$/, '.git')
 }
 
