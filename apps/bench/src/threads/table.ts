@@ -13,7 +13,7 @@ import { type ThreadCost, UNPACED_RUNS } from './measure-threads.ts'
 export const WALL_LIMIT = 1.05
 
 /** How many more writes than its run a turn may wait for. */
-export const WRITES_LIMIT = 2
+export const WRITES_LIMIT = 3
 
 /** With fewer runs the wall time has no meaning. */
 export const LEAST_RUNS = 7

@@ -16,7 +16,8 @@ test('a run and a turn are measured alternately, each with its own writes', asyn
   // How long scenario b takes at its pace.
   for (const [wall = 0] of Object.values(cost.wallMs)) expect(wall).toBeGreaterThan(1_500)
   expect(cost.synced.run).toBeGreaterThan(1)
-  expect(cost.synced.turn - cost.synced.run).toBeLessThanOrEqual(2)
+  // The limit is judged by the bench: how many saves of a run share a write depends on the speed of the machine.
+  expect(cost.synced.turn).toBeGreaterThan(cost.synced.run)
   expect(cost.cpuMs.run).toBeGreaterThan(0)
 })
 
@@ -29,15 +30,15 @@ const COST: ThreadCost = {
 
 const metBy = (cost: ThreadCost) => threadBars(cost).map(({ worst, met }) => [Number(worst.toFixed(3)), met])
 
-test('the median of the turns may be 1.05 × that of the runs, and a turn may wait for two more writes', () => {
+test('the median of the turns may be 1.05 × that of the runs, and a turn may wait for three more writes', () => {
   expect(metBy(COST)).toEqual([
     [1.04, true],
     [2, true],
   ])
   const worse = { ...COST, wallMs: { ...COST.wallMs, turn: COST.wallMs.turn.map((wall) => wall + 2) } }
-  expect(metBy({ ...worse, synced: { run: 3, turn: 6 } })).toEqual([
+  expect(metBy({ ...worse, synced: { run: 3, turn: 7 } })).toEqual([
     [1.06, false],
-    [3, false],
+    [4, false],
   ])
 })
 

@@ -1,7 +1,7 @@
 /** The server side of `useChat`, over threads: one function from requests to responses. */
 
 import { ConfigError, type OptionNames, type UserMessage } from '@meanwhile/core'
-import type { Threads, Turn } from '@meanwhile/threads'
+import { ThreadBusyError, type Threads, type Turn } from '@meanwhile/threads'
 import { answersBy } from '../approvals.ts'
 import { jsonBody } from '../body.ts'
 import { guarded } from '../guarded.ts'
@@ -69,10 +69,11 @@ export function chatHandler<Context = unknown>(
     const visit = new Visit<Context>(given, request, thread)
     if (asked.kind !== 'answer') return stream(await said(threads, asked, visit))
     await visit.ask('answer', { type: 'answer' })
-    const { interrupts, turns, cursor } = await threads.read(thread)
+    const { status, interrupts, turns, cursor } = await threads.read(thread)
     const waiting = turns.find(({ status }) => status === 'waiting')
     const unsigned = answersTo(interrupts, waiting?.id, asked)
     visit.checkTurn(waiting?.id)
+    if (status === 'running') throw new ThreadBusyError(thread, status)
     const by = await visit.signature()
     const answers = answersBy(by, unsigned, interrupts.map(questionOf), options.edits ?? false)
     return stream(await threads.answer(thread, answers, visit.continuing), cursor)
