@@ -192,6 +192,34 @@ test('a process that is late does not start the run of a turn that has ended by 
   expect(made.asked).toEqual([['user: Hello']])
 })
 
+test('a stop that meets a turn just before its run is started stops that run (TH6, TH11)', async () => {
+  const engine = memoryEngine()
+  const slow = processOf(engine)
+  const { reached, open, work } = held(slow.runs.start.bind(slow.runs))
+  const late = processOf(engine, { change: (runs) => ({ ...bound(runs), start: work }) })
+  const first = late.threads.send('t', 'Hello')
+  await reached
+  const stopping = processOf(engine, {
+    change: (runs) => ({
+      ...bound(runs),
+      async cancel(id, options) {
+        try {
+          await runs.cancel(id, options)
+        } catch (error) {
+          open()
+          await first
+          throw error
+        }
+      },
+    }),
+  })
+  const stopped = stopping.threads.stop('t')
+  await first
+  worker(engine)
+  await stopped
+  expect(await (await first).result).toMatchObject({ status: 'stopped' })
+})
+
 test('a process that finds no run of a turn that has ended by then does not take the run for lost (TH4, TH6, TH11)', async () => {
   const engine = memoryEngine()
   const made = worker(engine)

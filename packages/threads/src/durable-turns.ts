@@ -189,12 +189,15 @@ export class DurableTurns implements TurnRunner {
 
   /** Calls a method of a run. Returns false if the run does not exist. */
   async #ifExists(run: string, call: () => Promise<unknown>): Promise<boolean> {
-    try {
-      await call()
-      return true
-    } catch (error) {
-      if (await this.#runs.get(run)) throw error
-      return false
+    for (;;) {
+      try {
+        await call()
+        return true
+      } catch (error) {
+        if (!(await this.#runs.get(run))) return false
+        // Otherwise another process has started the run since.
+        if (!(error instanceof Error) || error.name !== 'UnknownRunError') throw error
+      }
     }
   }
 
