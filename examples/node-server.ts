@@ -23,7 +23,7 @@ function requestOf(message: IncomingMessage): Request {
     values.map((value): [string, string] => [name, value]),
   )
   const body = method === 'GET' || method === 'HEAD' ? {} : { body: message, duplex: 'half' as const }
-  return new Request(new URL(url, 'http://localhost'), { method, headers, ...body })
+  return new Request(new URL(url, 'http://localhost'), { method, headers, ...body } as RequestInit)
 }
 
 async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {

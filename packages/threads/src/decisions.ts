@@ -14,6 +14,7 @@ export interface ThreadDecision {
   readonly toolName: string
   /** Of a call of an agent inside a call: the calls that contain it, outermost first. */
   readonly path?: readonly PathPart[]
+  /** What was decided. */
   readonly decision: 'allow' | 'deny' | 'edit'
   /** The input that was allowed, edited or not. Absent if the call did not run. */
   readonly input?: Json

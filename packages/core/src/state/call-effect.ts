@@ -91,6 +91,7 @@ export function runsAgent(execute: Execute, agent: AgentConfig): Execute {
   return branded('agent tool', execute, agent)
 }
 
+/** Returns the options of the agent that a tool of `agentTool` runs. */
 export function agentRunBy({ execute }: Tool): AgentConfig | undefined {
   return behind('agent tool', execute)
 }

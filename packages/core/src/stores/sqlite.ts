@@ -106,7 +106,7 @@ function keyOf(id: string): string {
 const [SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB] = [5, 11, 26]
 
 /** Gives a new file the mode 600, which SQLite also gives its other files, and switches to write-ahead logging: a write is one sync, and no reader waits. */
-export function setUpFile(database: DatabaseSync): void {
+export function setUpFile(database: { exec(sql: string): void; prepare(sql: string): { get(): unknown } }): void {
   const { file } = Object(database.prepare('PRAGMA database_list').get())
   if (file && statSync(file).size === 0) chmodSync(file, 0o600)
   try {
