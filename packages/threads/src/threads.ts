@@ -128,7 +128,7 @@ export interface SendOptions<Context = unknown> extends ContextOptions<Context>,
 
 /** The options of `stop`. */
 export interface StopOptions extends ExpectedOptions {
-  /** Whether the messages in the queue stay and the first of them begins, or are removed. Default `keep`. */
+  /** Whether the queued messages stay until the next message arrives, or are dropped. Default `keep`. */
   readonly queue?: 'keep' | 'drop'
   /** Aborts the wait; the request to stop stays. */
   readonly signal?: AbortSignal
