@@ -1,7 +1,7 @@
 /** The server side of `useChat`, over threads: one function from requests to responses. */
 
 import { ConfigError, type OptionNames, type UserMessage } from '@meanwhile/core'
-import { ThreadBusyError, type Threads, type Turn } from '@meanwhile/threads'
+import type { Threads, Turn } from '@meanwhile/threads'
 import { answersBy } from '../approvals.ts'
 import { jsonBody } from '../body.ts'
 import { guarded } from '../guarded.ts'
@@ -73,7 +73,7 @@ export function chatHandler<Context = unknown>(
     const waiting = turns.find(({ status }) => status === 'waiting')
     const unsigned = answersTo(interrupts, waiting?.id, asked)
     visit.checkTurn(waiting?.id)
-    if (status === 'running') throw new ThreadBusyError(thread, status)
+    if (status === 'running') return refusal('ThreadBusyError', 409, 'The thread is busy.')
     const by = await visit.signature()
     const answers = answersBy(by, unsigned, interrupts.map(questionOf), options.edits ?? false)
     return stream(await threads.answer(thread, answers, visit.continuing), cursor)
