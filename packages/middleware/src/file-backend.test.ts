@@ -110,3 +110,22 @@ test('a memory backend keeps copies: changes that a caller makes to its bytes ch
   expect(await textIn(backend, 'b.txt')).toBe('two')
   expect(() => memoryBackend({ '../a': '' })).toThrow('..')
 })
+
+test('a memory backend of many files and folders takes linear time', async () => {
+  const paths = Array.from({ length: 20_000 }, (_, n) => `${n % 2 === 0 ? n : 'all'}/${n}.txt`)
+  const backend = memoryBackend(Object.fromEntries(paths.map((path) => [path, ''])))
+  const stats = await Promise.all(paths.flatMap((path) => [backend.stat(path), backend.stat(`${path}.none`)]))
+  expect(stats.filter((stat) => stat?.kind === 'file')).toHaveLength(paths.length)
+  const folders = await backend.list('', { limit: 20_000 })
+  expect(folders).toHaveLength(10_001)
+  const lists = await Promise.all(folders.map(({ name }) => backend.list(name, { limit: 1 })))
+  expect(lists.every(({ length }) => length === 1)).toBe(true)
+})
+
+test('a file in the way of a folder leaves a memory backend as it was', async () => {
+  const backend = memoryBackend({ 'a/b': '' })
+  await expect(backend.write('a/b/c/d', bytes(''))).rejects.toMatchObject({ code: 'not-a-folder', path: 'a/b/c/d' })
+  await expect(backend.write('', bytes(''))).rejects.toMatchObject({ code: 'not-a-file' })
+  expect(await backend.list('', { limit: 9 })).toEqual([{ name: 'a', kind: 'folder' }])
+  expect(await backend.list('a', { limit: 9 })).toEqual([{ name: 'b', kind: 'file' }])
+})

@@ -1,88 +1,105 @@
 /** A file backend in memory: for tests, browsers, and files that need not survive the process. */
 
 import { digest } from './digest.ts'
-import type { FileBackend, FileKind } from './file-backend.ts'
+import type { FileBackend, FolderEntry } from './file-backend.ts'
 import { FileError, hasChanged, tooLarge } from './file-error.ts'
 import { pathSegments, plainPath } from './file-path.ts'
 
 interface StoredFile {
+  readonly kind: 'file'
   readonly bytes: Uint8Array
   readonly modified: number
 }
 
+interface StoredFolder {
+  readonly kind: 'folder'
+  /** By name. */
+  readonly entries: Map<string, StoredFile | StoredFolder>
+}
+
 /**
- * Returns a new backend with these files. Contents are copied on the way in and out. A folder exists while it contains
- * a file.
+ * Returns a new backend with these files. Contents are copied on the way in and out. A folder exists if it contains a
+ * file.
  */
 export function memoryBackend(files: Readonly<Record<string, string | Uint8Array>> = {}): FileBackend {
-  const stored = new Map<string, StoredFile>()
-  for (const [path, content] of Object.entries(files)) put(stored, plainPath(path), bytesOf(content))
+  const root = newFolder()
+  for (const [path, content] of Object.entries(files)) put(root, path, bytesOf(content))
   return {
     async stat(path) {
-      const plain = plainPath(path)
-      const file = stored.get(plain)
-      if (file) return { kind: 'file', size: file.bytes.length, modified: file.modified }
-      return isFolder(stored, plain) ? { kind: 'folder', size: 0, modified: 0 } : undefined
+      const found = at(root, path)
+      if (found?.kind === 'file') return { kind: 'file', size: found.bytes.length, modified: found.modified }
+      return found && { kind: 'folder', size: 0, modified: 0 }
     },
     async list(path, { limit }) {
-      const plain = plainPath(path)
-      if (stored.has(plain)) throw new FileError('not-a-folder', plain, 'is a file, not a folder')
-      if (!isFolder(stored, plain)) throw new FileError('not-found', plain, 'does not exist')
-      const start = plain === '' ? 0 : plain.length + 1
-      const entries = new Map<string, FileKind>()
-      for (const other of stored.keys()) {
-        if (!isBelow(other, plain)) continue
-        const end = other.indexOf('/', start)
-        entries.set(other.slice(start, end === -1 ? undefined : end), end === -1 ? 'file' : 'folder')
-        if (entries.size >= limit) break
+      const found = at(root, path)
+      if (!found) throw notFound(path)
+      if (found.kind === 'file') throw new FileError('not-a-folder', plainPath(path), 'is a file, not a folder')
+      const listed: FolderEntry[] = []
+      for (const [name, { kind }] of found.entries) {
+        if (listed.length >= limit) break
+        listed.push({ name, kind })
       }
-      return [...entries].map(([name, kind]) => ({ name, kind }))
+      return listed
     },
     async read(path, { maxBytes }) {
-      const plain = plainPath(path)
-      const file = stored.get(plain)
-      if (!file) {
-        if (isFolder(stored, plain)) throw new FileError('not-a-file', plain, 'is a folder')
-        throw new FileError('not-found', plain, 'does not exist')
-      }
-      if (file.bytes.length > maxBytes) throw tooLarge(plain, file.bytes.length, maxBytes)
-      const bytes = file.bytes.slice()
+      const found = at(root, path)
+      if (!found) throw notFound(path)
+      if (found.kind === 'folder') throw isFolder(path)
+      if (found.bytes.length > maxBytes) throw tooLarge(plainPath(path), found.bytes.length, maxBytes)
+      const bytes = found.bytes.slice()
       return { bytes, version: await digest(bytes) }
     },
     async write(path, bytes, { replaces } = {}) {
-      const plain = plainPath(path)
       const copy = bytes.slice()
       const version = await digest(copy)
       while (replaces !== undefined) {
-        const file = stored.get(plain)
-        const there = file ? await digest(file.bytes) : null
+        const found = at(root, path)
+        const there = found?.kind === 'file' ? await digest(found.bytes) : null
         // Check that nobody else has written while the digest was computed.
-        if (stored.get(plain) !== file) continue
-        if (there !== replaces) throw hasChanged(plain, replaces)
+        if (at(root, path) !== found) continue
+        if (there !== replaces) throw hasChanged(plainPath(path), replaces)
         break
       }
-      put(stored, plain, copy)
+      put(root, path, copy)
       return version
     },
   }
 }
 
-function put(stored: Map<string, StoredFile>, path: string, bytes: Uint8Array): void {
-  if (isFolder(stored, path)) throw new FileError('not-a-file', path, 'is a folder')
+function newFolder(): StoredFolder {
+  return { kind: 'folder', entries: new Map() }
+}
+
+function at(root: StoredFolder, path: string): StoredFile | StoredFolder | undefined {
+  let found: StoredFile | StoredFolder | undefined = root
+  for (const name of pathSegments(path)) found = found?.kind === 'folder' ? found.entries.get(name) : undefined
+  return found
+}
+
+/** Creates missing folders, and none if it throws: below a new folder there is nothing in the way. */
+function put(root: StoredFolder, path: string, bytes: Uint8Array): void {
   const segments = pathSegments(path)
-  for (let depth = 1; depth < segments.length; depth++) {
-    const folder = segments.slice(0, depth).join('/')
-    if (stored.has(folder)) throw new FileError('not-a-folder', path, `${folder} is a file, not a folder`)
+  let folder = root
+  for (const [depth, name] of segments.slice(0, -1).entries()) {
+    const next = folder.entries.get(name) ?? newFolder()
+    if (next.kind === 'file') {
+      const file = segments.slice(0, depth + 1).join('/')
+      throw new FileError('not-a-folder', plainPath(path), `${file} is a file, not a folder`)
+    }
+    folder.entries.set(name, next)
+    folder = next
   }
-  stored.set(path, { bytes, modified: Date.now() })
+  const name = segments.at(-1)
+  if (name === undefined || folder.entries.get(name)?.kind === 'folder') throw isFolder(path)
+  folder.entries.set(name, { kind: 'file', bytes, modified: Date.now() })
 }
 
-function isFolder(stored: ReadonlyMap<string, StoredFile>, path: string): boolean {
-  return path === '' || [...stored.keys()].some((other) => isBelow(other, path))
+function notFound(path: string): FileError {
+  return new FileError('not-found', plainPath(path), 'does not exist')
 }
 
-function isBelow(path: string, folder: string): boolean {
-  return folder === '' || path.startsWith(`${folder}/`)
+function isFolder(path: string): FileError {
+  return new FileError('not-a-file', plainPath(path), 'is a folder')
 }
 
 function bytesOf(content: string | Uint8Array): Uint8Array {
