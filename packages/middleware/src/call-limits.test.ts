@@ -13,7 +13,8 @@ import { call, collect, end, fail, respond, type ScriptResponse, say, scriptedMo
 import { played } from '@meanwhile/tests/clock'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { CallLimitError, type CallLimitsOptions, callLimits } from './call-limits.ts'
+import { CallLimitError } from './call-limit-error.ts'
+import { type CallLimitsOptions, callLimits } from './call-limits.ts'
 import { DEFAULT_INSTRUCTION } from './closing-call.ts'
 import { retryModel } from './retry-model.ts'
 import { retryTool } from './retry-tool.ts'
@@ -347,6 +348,16 @@ test('perResponse: 0 lets no call run, and of a thousand calls only those with r
   const { made, read } = await ran([looks(...many), done], { perResponse: 3 })
   expect([made, read.length]).toEqual([['look 0', 'look 1', 'look 2'], 1_000])
 })
+
+test.each<CallLimitsOptions>([{ toolCalls: 3 }, { perTool: 3 }])(
+  'of two thousand calls only those with room run, and the others are refused soon: %j (N13)',
+  async (limits) => {
+    const many = Array.from({ length: 2_000 }, (_, n) => n)
+    const { made, read } = await ran([looks(...many), done], { ...limits, onLimit: 'answer' })
+    expect(made).toEqual(['look 0', 'look 1', 'look 2'])
+    expect(read.filter((text) => text.startsWith('Not run: '))).toHaveLength(1_997)
+  },
+)
 
 test('a call that perResponse refuses takes no room of another limit and ends no run, and the reverse (W59)', async () => {
   const send = (n: number) => call('send', { n }, { id: `s${n}` })

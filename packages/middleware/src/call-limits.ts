@@ -1,7 +1,6 @@
 /** The middleware `callLimits()`: limits the model calls, tool calls and tokens of a run. */
 
 import {
-  AgentError,
   ConfigError,
   checkOptions,
   type Effect,
@@ -16,6 +15,7 @@ import {
   type Usage,
 } from '@meanwhile/core'
 import { branded, errorMessage, findTool, judgeCall } from '@meanwhile/core/calls'
+import { CallLimitError, limitText } from './call-limit-error.ts'
 import { pathOf } from './call-limits/made-calls.ts'
 import { isSavedCounts, NOTHING, StepCounts } from './call-limits/step-counts.ts'
 import type { Counting } from './call-limits/tally.ts'
@@ -44,26 +44,8 @@ export interface CallLimitsOptions extends MayBeMissing {
   readonly onLimit?: 'error' | 'answer'
 }
 
-/** Which limit of `callLimits` was reached. */
-export type CallLimit = 'modelCalls' | 'toolCalls' | 'perTool' | 'perResponse' | 'tokens'
-
-/** A run reached a limit. */
-export class CallLimitError extends AgentError {
-  static override readonly brand: string = 'CallLimitError'
-  /** Which limit. */
-  readonly limit: CallLimit
-  /** The value of the limit. */
-  readonly max: number
-  /** The tool whose limit was reached; only for `perTool`. */
-  declare readonly tool?: string
-
-  constructor(limit: CallLimit, max: number, tool?: string) {
-    super(limitText(limit, max, tool))
-    this.limit = limit
-    this.max = max
-    if (tool !== undefined) this.tool = tool
-  }
-}
+/** A limit that is reached. Each call is judged with all calls before it, so this is no error: an error would have a stack. */
+type Reached = ConstructorParameters<typeof CallLimitError>
 
 /**
  * With `onLimit: 'error'` the run ends with {@link CallLimitError} when a call would exceed a limit. With `'answer'`
@@ -113,10 +95,10 @@ export function callLimits(options: CallLimitsOptions): Middleware {
     return known.get(name)
   }
 
-  function toolLimit(name: string, made: Counting, run: Run): CallLimitError | undefined {
-    if (toolCalls !== undefined && made.toolCalls >= toolCalls) return new CallLimitError('toolCalls', toolCalls)
+  function toolLimit(name: string, made: Counting, run: Run): Reached | undefined {
+    if (toolCalls !== undefined && made.toolCalls >= toolCalls) return ['toolCalls', toolCalls]
     const max = ofTool(name, run)
-    return max !== undefined && made.of(name) >= max ? new CallLimitError('perTool', max, name) : undefined
+    return max !== undefined && made.of(name) >= max ? ['perTool', max, name] : undefined
   }
 
   /**
@@ -130,7 +112,7 @@ export function callLimits(options: CallLimitsOptions): Middleware {
     run: Run,
     place = of(run).response.placeOf(path[0] ?? ''),
     executions = of(run).made.executionsOf(path),
-  ): CallLimitError | undefined {
+  ): Reached | undefined {
     const { made, response, counting } = of(run)
     const ownNames = new Map<string, string>()
     const ownNameOf = (written: string) => {
@@ -145,8 +127,7 @@ export function callLimits(options: CallLimitsOptions): Middleware {
       counting.add(own)
       room--
     }
-    if (perResponse !== undefined && room === 0 && path.length === 1)
-      return new CallLimitError('perResponse', perResponse)
+    if (perResponse !== undefined && room === 0 && path.length === 1) return ['perResponse', perResponse]
     const maker = response.calls[place]
     if (maker && path.length > 1) counting.add(ownNameOf(maker.name))
     made.count(path, counting)
@@ -170,7 +151,7 @@ export function callLimits(options: CallLimitsOptions): Middleware {
   }
 
   /** The first limit that the response exceeds and that ends the run, whichever of its calls is judged first. */
-  function firstOver(run: Run): CallLimitError | undefined {
+  function firstOver(run: Run): Reached | undefined {
     const { response, counting } = of(run)
     for (const { name } of response.calls.slice(0, perResponse)) {
       const over = toolLimit(ownName(name, run), counting, run)
@@ -222,7 +203,8 @@ export function callLimits(options: CallLimitsOptions): Middleware {
           const isEarlyOver = limitFor(path, call.name, run) !== undefined
           if (isEarlyOver) await run.stood(call.id)
           const over = isEarlyOver ? limitFor(path, call.name, run) : undefined
-          if (over && onLimit === 'error' && over.limit !== 'perResponse') throw firstOver(run) ?? over
+          if (over && onLimit === 'error' && over[0] !== 'perResponse')
+            throw new CallLimitError(...(firstOver(run) ?? over))
           if (over) return errorMessage(call, refusal(over, step.mayHaveHappened(call.id)))
         }
         step.makes(path, call.name, run.stood(call.id))
@@ -234,7 +216,7 @@ export function callLimits(options: CallLimitsOptions): Middleware {
         return isKept
       },
     }),
-    ...((modelCalls !== undefined || limitsTools || tokens !== undefined) && {
+    ...((limitsModel || limitsTools) && {
       async *wrapAgent(setup, next, run) {
         of(run).resumed((id) => run.stood(id))
         const result = yield* map(next(setup), (event) => {
@@ -250,10 +232,11 @@ export function callLimits(options: CallLimitsOptions): Middleware {
 }
 
 /** What the model reads for a call without room. */
-function refusal({ message }: CallLimitError, happened: boolean): string {
+function refusal(reached: Reached, happened: boolean): string {
+  const reason = limitText(...reached)
   return happened
-    ? `No result: ${message}. This call had started early, and its effect may have happened.`
-    : `Not run: ${message}.`
+    ? `No result: ${reason}. This call had started early, and its effect may have happened.`
+    : `Not run: ${reason}.`
 }
 
 /** Whether an early call that is discarded may leave something changed. */
@@ -277,17 +260,6 @@ function effectOf({ name, input }: ToolCall, run: Run): Effect {
 /** The tool's own name: the model may write an alias. */
 function ownName(name: string, run: Run): string {
   return findTool(run.setup.tools, name)?.name ?? name
-}
-
-function limitText(limit: CallLimit, max: number, tool: string | undefined): string {
-  const what = {
-    modelCalls: 'model calls',
-    toolCalls: 'tool calls',
-    perTool: `calls of ${tool}`,
-    perResponse: 'calls in one response',
-    tokens: 'tokens',
-  }
-  return `the limit of ${what[limit]} is reached (${max})`
 }
 
 function tokensOf({ inputTokens = 0, outputTokens = 0 }: Usage): number {
