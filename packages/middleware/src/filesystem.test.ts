@@ -465,7 +465,7 @@ test('readOnly omits writing tools, tools selects, and invalid options are a Con
 
 const TOO_LARGE = 'write a shorter one, with smaller repetition counts'
 
-test('a pattern whose program is large is refused before it is compiled (W56)', async () => {
+test('a pattern that is long, or whose program is large, is refused before it is compiled (W56)', async () => {
   const patterns = [
     '.{0,500}a.{0,400}c',
     '(.{1000}){1000}',
@@ -479,6 +479,8 @@ test('a pattern whose program is large is refused before it is compiled (W56)', 
   ])
   expect(texts.slice(0, -1)).toEqual(patterns.map(() => expect.stringContaining(TOO_LARGE)))
   expect(texts.at(-1)).toBe('a.txt')
+  const [long] = await read(memoryBackend(), [call('grep', { pattern: '['.repeat(5_001) })])
+  expect(long).toContain('a pattern has at most 5000 characters')
 })
 
 const LETTERS = `c${'ab'.repeat(400_000)}`
@@ -633,6 +635,29 @@ test('what is hidden is not read, listed, searched or written, and does not shor
   )
   const [list] = (await toolResults([filesystem({ backend: many, hide: ['.h*'] })], [[call('ls', {})]])).texts
   expect(list?.split('\n')).toHaveLength(1_000)
+})
+
+test('a list lets the event loop turn while it leaves out what is hidden, and ends soon after its signal (W56, W57)', async () => {
+  const folder = 'a/'.repeat(400)
+  const files = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`${folder}.h${n}`, '']))
+  const hide = ['.h*', '*.pem', 'keys/**', '*.key', '.env']
+  const tools = await toolsOf(filesystem({ backend: memoryBackend(files), hide }))
+  const ls = tools.find((tool) => tool.name === 'ls')
+  const stopping = new AbortController()
+  const listed = Promise.resolve(ls?.execute?.({ path: folder }, { signal: stopping.signal } as never))
+  const settled = vi.fn()
+  listed.then(settled, settled)
+  await new Promise((resolve) => setTimeout(resolve, 0))
+  expect(settled).not.toHaveBeenCalled()
+  stopping.abort(new Error('stop'))
+  await expect(listed).rejects.toThrow('stop')
+})
+
+test('a name of a backend is compared with patterns in linear time (W57)', async () => {
+  const name = `a${'.'.repeat(200_000)}b`
+  const backend: FileBackend = { ...memoryBackend(), list: async () => [{ name, kind: 'file' }] }
+  const { texts } = await toolResults([filesystem({ backend, hide: ['x'] })], [[call('ls', {})]])
+  expect(texts).toEqual([name])
 })
 
 test('an aborted run stops a search between two files', async () => {

@@ -4,6 +4,8 @@ import { RE2JS } from 're2js'
 
 /** What RE2 needs for one character is linear in this number. */
 const MAX_SIZE = 450
+/** In characters: each bracket that is never closed is searched to the end of the pattern. */
+const MAX_LENGTH = 5_000
 
 export interface BoundedPattern {
   readonly regex: RE2JS
@@ -15,8 +17,9 @@ export interface BoundedPattern {
   readonly looksAhead: boolean
 }
 
-/** @throws {Error} The pattern is invalid, or a `SyntaxError`: its program is too large. */
+/** @throws {Error} The pattern is invalid, or a `SyntaxError`: it is too long, or its program too large. */
 export function boundedPattern(source: string, flags = 0): BoundedPattern {
+  if (source.length > MAX_LENGTH) throw new SyntaxError(`a pattern has at most ${MAX_LENGTH} characters`)
   const facts = factsOf(source)
   if (facts.size > MAX_SIZE)
     throw new SyntaxError(

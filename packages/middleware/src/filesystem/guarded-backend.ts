@@ -3,6 +3,7 @@
 import type { FileBackend, FolderEntry, ListOptions } from '../file-backend.ts'
 import { FileError } from '../file-error.ts'
 import { plainPath } from '../file-path.ts'
+import { goOn } from './go-on.ts'
 import { pathRule } from './path-rule.ts'
 
 export interface PathRules {
@@ -34,7 +35,12 @@ export function guardedBackend(backend: FileBackend, { protect, hide }: PathRule
     const isHidden = hiddenFiles.coversIn(path)
     for (let limit = options.limit; ; limit *= 2) {
       const all = await backend.list(path, { ...options, limit })
-      const entries = all.filter(({ name }) => !isHidden(name))
+      const entries: FolderEntry[] = []
+      for (const entry of all) {
+        const turn = goOn(options.signal)
+        if (turn) await turn
+        if (!isHidden(entry.name)) entries.push(entry)
+      }
       if (entries.length >= options.limit || all.length < limit) return entries.slice(0, options.limit)
     }
   }

@@ -21,10 +21,10 @@ export function pathRule(patterns: readonly string[]): PathRule {
     const plain = names.join('/')
     return [pathPattern(plain), pathPattern(plain.includes('/') ? `${plain}/**` : `**/${plain}/**`)]
   })
+  if (rules.length === 0) return { covers: () => false, coversIn: () => () => false }
   const isMatch = (path: string) => rules.some((matches) => matches(path))
   return {
     covers(path) {
-      if (rules.length === 0) return false
       const names = namesIn(path)
       return isMatch(names.map(withoutCase).join('/')) || isMatch(names.map(plainName).join('/'))
     },
@@ -48,7 +48,8 @@ function namesIn(path: string): string[] {
  */
 function plainName(name: string): string {
   const [base = ''] = name.replace(/\p{Default_Ignorable_Code_Point}/gu, '').split(':')
-  const plain = base.replace(/[. ]+$/, '')
+  // Without the look-behind, each dot of a name that does not end with them would begin a search.
+  const plain = base.replace(/(?<![. ])[. ]+$/, '')
   // If nothing is left, it does not spell another name.
   return plain === '' ? withoutCase(name) : withoutCase(plain).replace(/^git~\d+$/, '.git')
 }
