@@ -100,13 +100,22 @@ export function approve(options: ApproveOptions): Middleware {
   const allowed = runLocal({ key: 'approve/remembered', schema: schemaOf(isAllowed), initial: [] })
   const asked = askedInputs()
 
-  async function needsApproval(tool: Tool, { call, value }: CheckedCall, run: Run): Promise<boolean> {
-    if (typeof tools !== 'function') return named.has(tool)
-    return (await asking(call, run, () => tools({ ...call, input: value }, run))) !== false
+  /** Whether no call of this tool needs approval. */
+  const isOther = (tool: Tool) => typeof tools !== 'function' && !named.has(tool)
+
+  /** Whether a call of one of the tools needs approval. */
+  async function needsApproval({ call, value }: CheckedCall, run: Run): Promise<boolean> {
+    return (
+      typeof tools !== 'function' || (await asking(call, run, () => tools({ ...call, input: value }, run))) !== false
+    )
   }
 
-  const isRemembered = ({ call, shown }: CheckedCall, run: Run) =>
-    allowed(run).value.some(({ name, input }) => name === call.name && sameInput(input, shown()))
+  function isRemembered({ call, shown }: CheckedCall, run: Run): boolean {
+    const before = allowed(run).value.filter(({ name }) => name === call.name)
+    if (before.length === 0) return false
+    const input = shown()
+    return before.some((one) => sameInput(one.input, input))
+  }
 
   /** Returns the answer of `ask`. Without `ask`, interrupts the run with the question. */
   async function answerOf({ call, isJson, shown }: CheckedCall, run: Run): Promise<unknown> {
@@ -135,7 +144,7 @@ export function approve(options: ApproveOptions): Middleware {
     name: NAME,
     order: { outside: ['retry-tool'] },
     answer: answerSchema(decisions),
-    ignoresInput: (tool) => typeof tools !== 'function' && !named.has(tool),
+    ignoresInput: isOther,
     beforeModel(_, run) {
       named.check(run)
       if (typeof tools !== 'function') warnOfAgentsInside(tools, run)
@@ -148,12 +157,12 @@ export function approve(options: ApproveOptions): Middleware {
       const before = asked.find(call, run)
       const wasAsked = before !== undefined || run.answers.length > 0
       // Checks only calls that it may ask about.
-      if (!wasAsked && typeof tools !== 'function' && !named.has(tool)) return yield* next(call)
+      if (!wasAsked && isOther(tool)) return yield* next(call)
       const checked = before?.isJson ? storedCall(call, before.input) : await checkedCall(tool, call)
       const known = wasAsked ? answerTo(checked, before, run) : undefined
       if (known === undefined) {
         // If there was a question and the input is another one now, there is a new question, because the answer may have been no.
-        const isMeant = wasAsked || (await needsApproval(tool, checked, run))
+        const isMeant = wasAsked || (await needsApproval(checked, run))
         if (!isMeant || isRemembered(checked, run)) return yield* next(checked.call)
       }
       run.annotate({ 'meanwhile.dispatch.deferral_reason': 'approval' } satisfies SemanticAttributes, call.id)
@@ -162,6 +171,10 @@ export function approve(options: ApproveOptions): Middleware {
       if (!isApproval(answer, decisions))
         throw new Error(`Not run: the answer to the request for approval of ${call.name} is invalid.`)
       keep(answer, checked, run)
+      if (answer.decision === 'deny') {
+        yield told(decisionRecord(answer, undefined, answer.reason))
+        return errorMessage(call, `Not run: the call was denied: ${answer.reason ?? 'no reason was given'}`)
+      }
       let decided = checked
       if (answer.decision === 'edit')
         try {
@@ -173,10 +186,6 @@ export function approve(options: ApproveOptions): Middleware {
           if (error instanceof ChangedEditError) return errorMessage(call, error)
           throw error
         }
-      if (answer.decision === 'deny') {
-        yield told(decisionRecord(answer, undefined, answer.reason))
-        return errorMessage(call, `Not run: the call was denied: ${answer.reason ?? 'no reason was given'}`)
-      }
       const record = decisionRecord(answer, decided.shown())
       yield told(record)
       run.annotate(decisionAttributes(record, run.setup.captureContent), call.id)
