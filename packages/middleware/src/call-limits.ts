@@ -1,9 +1,9 @@
 /** The middleware `callLimits()`: limits the model calls, tool calls and tokens of a run. */
 
 import {
+  AgentError,
   ConfigError,
   checkOptions,
-  type Effect,
   type Middleware,
   type ModelFlow,
   type ModelRequest,
@@ -14,8 +14,8 @@ import {
   type ToolCall,
   type Usage,
 } from '@meanwhile/core'
-import { branded, errorMessage, findTool, judgeCall } from '@meanwhile/core/calls'
-import { CallLimitError, limitText } from './call-limit-error.ts'
+import { branded, errorMessage, findTool } from '@meanwhile/core/calls'
+import { isRepeatable, mayHaveHappened } from './call-limits/effects.ts'
 import { pathOf } from './call-limits/made-calls.ts'
 import { isSavedCounts, NOTHING, StepCounts } from './call-limits/step-counts.ts'
 import type { Counting } from './call-limits/tally.ts'
@@ -44,7 +44,28 @@ export interface CallLimitsOptions extends MayBeMissing {
   readonly onLimit?: 'error' | 'answer'
 }
 
-/** A limit that is reached. Each call is judged with all calls before it, so this is no error: an error would have a stack. */
+/** Which limit of `callLimits` was reached. */
+export type CallLimit = 'modelCalls' | 'toolCalls' | 'perTool' | 'perResponse' | 'tokens'
+
+/** A run reached a limit. */
+export class CallLimitError extends AgentError {
+  static override readonly brand: string = 'CallLimitError'
+  /** Which limit. */
+  readonly limit: CallLimit
+  /** The value of the limit. */
+  readonly max: number
+  /** The tool whose limit was reached; only for `perTool`. */
+  declare readonly tool?: string
+
+  constructor(limit: CallLimit, max: number, tool?: string) {
+    super(limitText(limit, max, tool))
+    this.limit = limit
+    this.max = max
+    if (tool !== undefined) this.tool = tool
+  }
+}
+
+/** A limit that is reached. It becomes an error only where it is thrown, because each call is judged together with all calls before it. */
 type Reached = ConstructorParameters<typeof CallLimitError>
 
 /**
@@ -239,27 +260,20 @@ function refusal(reached: Reached, happened: boolean): string {
     : `Not run: ${reason}.`
 }
 
-/** Whether an early call that is discarded may leave something changed. */
-function mayHaveHappened(early: ToolCall, run: Run): boolean {
-  const { startedAt, startedBefore } = run.toolStatus(early.id) ?? {}
-  const effect = effectOf(early, run)
-  return (startedAt !== undefined || startedBefore === true) && (effect === 'idempotent' || effect === 'external')
-}
-
-/** Whether a call may run again after an early execution, because it changes nothing itself. */
-function isRepeatable(call: ToolCall, run: Run): boolean {
-  const effect = effectOf(call, run)
-  return effect === 'read' || effect === 'calls'
-}
-
-function effectOf({ name, input }: ToolCall, run: Run): Effect {
-  const tool = findTool(run.setup.tools, name)
-  return tool ? judgeCall(tool, input).effect : 'external'
-}
-
 /** The tool's own name: the model may write an alias. */
 function ownName(name: string, run: Run): string {
   return findTool(run.setup.tools, name)?.name ?? name
+}
+
+function limitText(limit: CallLimit, max: number, tool: string | undefined): string {
+  const what = {
+    modelCalls: 'model calls',
+    toolCalls: 'tool calls',
+    perTool: `calls of ${tool}`,
+    perResponse: 'calls in one response',
+    tokens: 'tokens',
+  }
+  return `the limit of ${what[limit]} is reached (${max})`
 }
 
 function tokensOf({ inputTokens = 0, outputTokens = 0 }: Usage): number {

@@ -13,8 +13,7 @@ export {
   isPendingApproval,
   type PendingApproval,
 } from './approve.ts'
-export { type CallLimit, CallLimitError } from './call-limit-error.ts'
-export { type CallLimitsOptions, callLimits } from './call-limits.ts'
+export { type CallLimit, CallLimitError, type CallLimitsOptions, callLimits } from './call-limits.ts'
 export { type ClearToolResultsOptions, clearToolResults } from './clear-tool-results.ts'
 export { DEFAULT_INSTRUCTION } from './closing-call.ts'
 export { type CountTokens, countTokens } from './count-tokens.ts'
