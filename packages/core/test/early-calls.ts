@@ -1,6 +1,14 @@
 /** Middleware for calls that start while the model is streaming, and for calls that are withdrawn. */
 
-import { type CallOptions, type Middleware, map, type ToolCall } from '../src/index.ts'
+import {
+  type Awaitable,
+  type CallOptions,
+  type Flow,
+  type Middleware,
+  map,
+  type Run,
+  type ToolCall,
+} from '../src/index.ts'
 
 /** Starts each call as soon as it is sealed. */
 export const early: Middleware = startingEarly()
@@ -27,6 +35,26 @@ export function startingEarly(options: EarlyOptions = {}): Middleware {
         else setTimeout(start, delay)
         return event
       }),
+  }
+}
+
+type PassedEvent = ReturnType<NonNullable<Middleware['wrapModel']>> extends Flow<infer Event, unknown> ? Event : never
+
+/** Acts on each event of a model call after the event was taken. The model call waits for it. */
+export function afterEvents(act: (event: PassedEvent, run: Run) => Awaitable<unknown>): Middleware {
+  return {
+    name: 'after events',
+    async *wrapModel(request, next, run) {
+      const flow = next(request)
+      for (;;) {
+        const step = await flow.next()
+        if (step.done) return step.value
+        // A copy, because the reader has the event now.
+        const event = { ...step.value }
+        yield step.value
+        await act(event, run)
+      }
+    },
   }
 }
 

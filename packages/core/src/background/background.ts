@@ -148,12 +148,7 @@ function begin(run: RunState, entry: CallEntry, call: ToolCall): void {
 }
 
 function perform(run: RunState, entry: CallEntry): void {
-  const { calls, saver } = run
-  const made = makeWork(run, entry).then((message) => {
-    if (!awaitsResume(entry)) calls.events.workEnded(entry)
-    return message
-  })
-  entry.promise = unheard(made.finally(() => saver.soon()))
+  entry.promise = unheard(makeWork(run, entry))
 }
 
 /**
@@ -168,6 +163,7 @@ async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMessage> {
     const message = freeze(boundedResult(result.message, run.config.outputLimits))
     entry.settle({ ...result, message })
     callEnded(run, entry, !message.isError)
+    if (!awaitsResume(entry)) run.calls.events.workEnded(entry)
     return message
   } catch (error) {
     if (error instanceof RunStop) entry.settle({ stopped: error })
@@ -178,6 +174,7 @@ async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMessage> {
     throw error
   } finally {
     run.telemetry.ended(entry)
+    run.saver.soon()
   }
 }
 

@@ -12,11 +12,11 @@ import {
   interrupt,
   type Middleware,
   memoryStore,
+  settle,
   type Tool,
   type ToolCall,
   type ToolContext,
   type ToolFlow,
-  type ToolMessage,
   tool,
 } from '../index.ts'
 import { call, collect, respond, type ScriptedResponse, say, scriptedModel, wait } from '../testing.ts'
@@ -98,13 +98,6 @@ type Next = (call: ToolCall) => ToolFlow
 
 const asking = (call: ToolCall): ToolCall => ({ ...call, input: { asks: true } })
 
-async function driven(flow: ToolFlow): Promise<ToolMessage> {
-  for (;;) {
-    const step = await flow.next()
-    if (step.done) return step.value
-  }
-}
-
 /** A middleware with this wrap. */
 function wrapOf(wrap: (call: ToolCall, next: Next) => ToolFlow): Middleware {
   return { name: 'wrap', wrapToolCall: (call, next) => (call.name === 'send' ? wrap(call, next) : next(call)) }
@@ -119,7 +112,7 @@ const oneAfterAnother = wrapOf(async function* (call, next) {
 })
 
 const bothAtOnce = wrapOf(async function* (call, next) {
-  const [first, second] = await Promise.allSettled([driven(next(asking(call))), driven(next(call))])
+  const [first, second] = await Promise.allSettled([settle(next(asking(call))), settle(next(call))])
   if (first.status === 'rejected') throw first.reason
   if (second.status === 'rejected') throw second.reason
   yield* []

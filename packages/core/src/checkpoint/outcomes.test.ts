@@ -17,6 +17,7 @@ import {
   type Model,
   memoryStore,
   type Run,
+  settle,
   type Tool,
   type ToolCall,
   type ToolContext,
@@ -60,17 +61,10 @@ function worker(effect: Effect, execute: (input: Input, context: ToolContext) =>
 
 type Next = (call: ToolCall) => ToolFlow
 
-async function driven(flow: ToolFlow): Promise<ToolMessage> {
-  for (;;) {
-    const step = await flow.next()
-    if (step.done) return step.value
-  }
-}
-
 /** The outcome of each of these inputs, requested at once in this order. */
 async function atOnce(call: ToolCall, next: Next, inputs: readonly object[]): Promise<readonly string[]> {
   const texts = inputs.map((input) =>
-    driven(next({ ...call, input: { ...(call.input as object), ...input } })).then(
+    settle(next({ ...call, input: { ...(call.input as object), ...input } })).then(
       textOf,
       (error: Error) => error.message,
     ),
@@ -222,7 +216,7 @@ test('with equal inputs at once each execution gets its own outcome; the one who
   const wrap: Middleware = {
     name: 'thrice',
     async *wrapToolCall(call, next) {
-      const made = await Promise.allSettled([1, 2, 3].map(() => driven(next(call))))
+      const made = await Promise.allSettled([1, 2, 3].map(() => settle(next(call))))
       const failed = made.find(({ status }) => status === 'rejected')
       if (failed?.status === 'rejected') throw failed.reason
       return answered(
@@ -246,7 +240,7 @@ test('if a tool asks in two parallel executions, the question belongs to the too
   const wrap: Middleware = {
     name: 'both',
     async *wrapToolCall(call, next) {
-      const flows = ['a', 'b'].map((what, index) => driven(next({ ...call, input: { what, ms: index * 10 } })))
+      const flows = ['a', 'b'].map((what, index) => settle(next({ ...call, input: { what, ms: index * 10 } })))
       for (const flow of flows) flow.catch(() => undefined)
       await sleep(50)
       return answered(call, (await Promise.all(flows)).map(textOf))
@@ -276,7 +270,7 @@ test('an input that was not executed before is executed after the resume, and on
 test('an input that prepareInput creates again, or that is not JSON, finds its outcome (P24, L8)', async () => {
   const inputs = [{ what: 'big', n: 1n, ms: 30 }, { what: 'map', of: new Map([[1, 2]]), ms: 20 }, {}]
   const wrap = asking(async (call, next) => {
-    const made = inputs.map((input) => driven(next({ ...call, input: 'what' in input ? input : call.input })))
+    const made = inputs.map((input) => settle(next({ ...call, input: 'what' in input ? input : call.input })))
     return (await Promise.all(made)).map(textOf)
   })
   const prepareInput = (given: unknown) => ({ ...(given as object), prepared: true })
@@ -386,7 +380,7 @@ test('each execution of an agent has its own run, in parallel or one after anoth
       const wrap: Middleware = {
         name: 'both',
         async *wrapToolCall(call, next, run) {
-          const made = (what: string) => driven(next({ ...call, input: { what } }))
+          const made = (what: string) => settle(next({ ...call, input: { what } }))
           const texts: string[] = []
           if (inTurn) for (const what of ['a', 'b']) texts.push(textOf(await made(what)))
           else {

@@ -98,6 +98,26 @@ test('a hook whose question an older checkpoint has asks it again with the same 
   expect((await agent().resume(next.checkpoint ?? '', { [idsOf(next)[0] ?? '']: 'yes' }).result).text).toBe('Done')
 })
 
+test('the payload of an answered question has the place of its answer, also after answers of an older checkpoint, which has no payloads (W50, L18)', async () => {
+  const thrice: Middleware = {
+    name: 'thrice',
+    beforeAgent: (_, run) => (run.answers.length < 3 ? interrupt(run.answers.length) : undefined),
+  }
+  const agent = () => createAgent({ model: scriptedModel([respond(say('Done'))]), middleware: [thrice] })
+  const answered = async (from: Checkpoint) => {
+    const { checkpoint } = await agent().resume(from, answersTo(from)).result
+    if (!checkpoint) throw new Error('no checkpoint')
+    return checkpoint
+  }
+  const { checkpoint } = await agent().run('Go')
+  if (!checkpoint) throw new Error('no checkpoint')
+  const made = await answered(checkpoint)
+  expect(Object.values(made.questions)).toMatchObject([{ payloads: [0] }])
+  const questions = Object.entries(made.questions).map(([text, { payloads: _, ...asked }]) => [text, asked])
+  const old = signed({ ...made, questions: Object.fromEntries(questions) })
+  expect(Object.values((await answered(old)).questions)).toMatchObject([{ payloads: [null, 1] }])
+})
+
 test('a checkpoint in which two questions have one id is refused, and nobody is asked (W51, L18)', async () => {
   const model = scriptedModel([respond(call('ask'), call('ask')), respond(say('Done'))])
   const { checkpoint } = await createAgent({ model, tools: [ask] }).run('Go')

@@ -52,15 +52,15 @@ export class RunSaver implements Saver<CallEntry> {
 
   soon(): void {
     if (!this.isOn || this.#run.over || isLost(this.#run.halt.state)) return
-    this.#late ??= setTimeout(() => void unheard(this.now()), LATEST)
+    this.#late ??= setTimeout(() => void this.now(), LATEST)
     // Without a first checkpoint a resume finds nothing.
-    if (this.revision === 0) void unheard(this.now())
+    if (this.revision === 0) void this.now()
   }
 
-  async now(): Promise<void> {
-    if (!this.isOn) return
+  now(): Promise<void> {
+    if (!this.isOn) return Promise.resolve()
     this.#waiting ??= this.#wait()
-    await this.#waiting.ended
+    return this.#waiting.ended
   }
 
   async flush(): Promise<void> {
@@ -132,6 +132,7 @@ export class RunSaver implements Saver<CallEntry> {
     this.#late = undefined
   }
 
+  /** The rejection need not be handled. */
   #queue(save: () => Promise<void>): Promise<void> {
     const saved = this.#last.then(save)
     this.#last = unheard(

@@ -244,6 +244,25 @@ test.each(['now', 'after-model'] as const)(
   },
 )
 
+test('a call whose entry is being saved as the run is aborted has not started: its resume makes it, as its first attempt (L15, L20, K1)', async () => {
+  const { store, saves } = storeThat((save) => (save.includes('send started') ? sleep(500) : undefined))
+  const { agent } = agentOf([respond(call('send'), call('read', { ms: 50 }))], { checkpoints: store })
+  const abort = new AbortController()
+  const run = agent.stream('Go', { signal: abort.signal })
+  const reading = collect(run)
+  await vi.advanceTimersByTimeAsync(100)
+  abort.abort()
+  await vi.runAllTimersAsync()
+  expect((await reading).error).toMatchObject({ name: 'AbortError' })
+  expect(saves.at(-1)).toBe('running, 1 calls, send open, read settled')
+
+  const mended = agentOf([respond(say('Done'))], { checkpoints: store })
+  const { result } = await settled(mended.agent.resume(run.id))
+  expect(did).toEqual(['read', 'send'])
+  expect(result).toMatchObject({ text: 'Done', messages: [{}, {}, { output: 'send done' }, {}, {}] })
+  expect(result).not.toHaveProperty('unknown')
+})
+
 /** A store after one of whose saves the process is suspended for this many milliseconds, while `meanwhile` runs elsewhere. */
 function standingStill(after: string, ms: number, meanwhile: (id: string) => unknown = () => undefined) {
   const { store, saves } = storeThat()
@@ -517,6 +536,18 @@ test.each([25, 30, 35, 40, 45])(
     expect(did.filter((name) => name === 'send')).toEqual(['send'])
   },
 )
+
+test('work that was handed over and begins after the end of its run changes nothing in the store (L15, L16)', async () => {
+  const { store, saves } = storeThat()
+  const send = { ...worker('send', 'external'), background: { atEnd: 'detach' }, concurrency: 1 } as const
+  const calls = [call('send', { ms: 100 }), call('send', { ms: 100 })]
+  const { agent } = agentOf([respond(...calls), respond(say('Done'))], { checkpoints: store, tools: [send] })
+  const { result } = await settled(agent.stream('Go'))
+  expect(result?.status === 'completed' && result.background).toHaveLength(2)
+  expect(did).toEqual(['send', 'send'])
+  expect(saves.findIndex((save) => save.startsWith('completed'))).toBe(saves.length - 1)
+  expect(saves.filter((save) => save.startsWith('completed'))).toHaveLength(1)
+})
 
 test('background work that ends within the grace time of a failed run is stored with its result (W33, L15)', async () => {
   const inner = memoryStore()

@@ -8,7 +8,7 @@ import { hasAbandoned, isEntered, nextInvocation } from '../machine/call.ts'
 import { attemptCounted, executionWanted, movedTo } from '../machine/decide-call.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { Execution } from '../state/execution.ts'
-import { canonical } from '../vocabulary/canonical.ts'
+import { canonicalInput } from '../vocabulary/canonical.ts'
 import { AgentError, RunStop } from '../vocabulary/errors.ts'
 import { copyOfJson } from '../vocabulary/frozen.ts'
 import { hash } from '../vocabulary/hash.ts'
@@ -153,19 +153,19 @@ function inSpan<Result>(place: InSlot<Result>): Flow<Progress, Result> {
 }
 
 /** Identifies the input of an execution: `undefined` if it is the input of the call itself. */
-function inputOf({ call, rest, outcomes }: CallEntry, { input }: ToolCall): string | undefined {
-  if (input === call.input || input === rest?.started.input) return undefined
-  const text = textOf(input)
-  if (text === canonical(call.input)) return undefined
+function inputOf({ call, rest, outcomes }: CallEntry, made: ToolCall): string | undefined {
+  if (made.input === call.input || made.input === rest?.started.input) return undefined
+  const text = textOf(made)
+  if (text === canonicalInput(call)) return undefined
   // An earlier version saved only a hash.
   const old = hash(text)
   return outcomes.hasInput(old) ? old : text
 }
 
-/** Returns the canonical text of an input; the empty text if it is not JSON, which a wrap may pass on. Such inputs are distinguished only by their order. */
-function textOf(input: unknown): string {
+/** Returns the canonical text of a call's input; the empty text if it is not JSON, which a wrap may pass on. Such inputs are distinguished only by their order. */
+function textOf(call: ToolCall): string {
   try {
-    return canonical(input)
+    return canonicalInput(call)
   } catch {
     return ''
   }

@@ -1,5 +1,7 @@
 import { expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
+import { sleep } from '../../test/clock.ts'
+import { afterEvents } from '../../test/early-calls.ts'
 import {
   ConfigError,
   createAgent,
@@ -87,9 +89,9 @@ test('the resource keys of a tool with needs depend on the complete input, so th
         if (step.value.type === 'tool-input-start') {
           const { id, name } = step.value
           const whole = { type: 'tool-call', id, name, input: { path: 'a', from: 1 } } as const
-          const rest = new Promise<typeof whole>((resolve) => setTimeout(() => resolve(whole), 20))
+          const rest = sleep(20).then(() => whole)
           run.callTool({ ...whole, input: { path: 'a' } }, { rest }).catch(() => undefined)
-          await new Promise((resolve) => setTimeout(resolve, 10))
+          await sleep(10)
           expect([judged, got]).toEqual([[], []])
         }
         yield step.value
@@ -278,23 +280,13 @@ test('an ignoresInput that first throws when a call could start refuses that sta
     return true
   })
   const starts: Promise<ToolMessage>[] = []
-  const starting: Middleware = {
-    name: 'starting',
-    async *wrapModel(request, next, run) {
-      const flow = next(request)
-      for (;;) {
-        const step = await flow.next()
-        if (step.done) return step.value
-        const event = step.value
-        yield event
-        if (event.type !== 'tool-input-ready') continue
-        const { id, name, input } = event
-        const start = run.callTool({ type: 'tool-call', id, name, input }, { rest: new Promise(() => undefined) })
-        start.catch(() => undefined)
-        starts.push(start)
-      }
-    },
-  }
+  const starting = afterEvents((event, run) => {
+    if (event.type !== 'tool-input-ready') return
+    const { id, name, input } = event
+    const start = run.callTool({ type: 'tool-call', id, name, input }, { rest: new Promise(() => undefined) })
+    start.catch(() => undefined)
+    starts.push(start)
+  })
   const model = scriptedModel([respond(call('list', { path: 'a' }, { id: 'c' })), respond(say('Done.'))])
   const agent = createAgent({ model, tools: needing.slice(1), middleware: [wrap, starting] })
   const { events } = await collect(agent.stream('Go'))

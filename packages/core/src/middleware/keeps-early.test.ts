@@ -1,8 +1,11 @@
+import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { early } from '../../test/early-calls.ts'
-import { createAgent, type Middleware, type Tool, textOf, tool } from '../index.ts'
+import { createAgent, interrupt, type Middleware, type Tool, textOf, tool } from '../index.ts'
 import { call, collect, fail, respond, say, scriptedModel } from '../testing.ts'
+
+unhandledRejections()
 
 /** Makes another attempt if one fails. */
 const retrying: Middleware = {
@@ -76,9 +79,40 @@ test('an early call that is not kept is discarded, and the call passes all wraps
   expect(wrapped).toEqual(['1', '2', '3'])
 })
 
+test('a call of a checkpoint that was committed before its resume is not judged by keepsEarly (W3)', async () => {
+  const made: string[] = []
+  const asked: string[] = []
+  const work = tool({
+    name: 'work',
+    description: 'Works.',
+    input: z.object({ ask: z.boolean().optional() }),
+    effect: 'external',
+    execute({ ask }, { callId, answers }) {
+      if (ask && answers.length === 0) throw interrupt('Well?')
+      made.push(callId)
+    },
+  }) as Tool
+  const judge: Middleware = {
+    name: 'judge',
+    keepsEarly(call) {
+      asked.push(call.id)
+      return false
+    },
+  }
+  const model = scriptedModel([
+    respond(call('work', {}, { id: '1' }), call('work', { ask: true }, { id: '2' })),
+    respond(say('Done.')),
+  ])
+  const agent = createAgent({ model, tools: [work], middleware: [judge] })
+  const { checkpoint, interrupts = [] } = await agent.run('Go')
+  const answers = Object.fromEntries(interrupts.map(({ id }) => [id, 'yes']))
+  expect((await agent.resume(checkpoint ?? '', answers).result).text).toBe('Done.')
+  expect([made, asked]).toEqual([['1', '2'], []])
+})
+
 test.for<readonly [string, Middleware['keepsEarly']]>([
   ['throws', () => expect.fail('no order')],
-  ['returns a promise', (() => Promise.resolve(false)) as never],
+  ['returns a promise', (() => Promise.reject(new Error('late'))) as never],
 ])('a keepsEarly that %s ends the run with a MiddlewareError that names it (W3, P16)', async ([, keepsEarly]) => {
   const { error } = await ran([{ name: 'faulty', ...(keepsEarly && { keepsEarly }) }])
   expect(error).toMatchObject({

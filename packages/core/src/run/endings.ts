@@ -111,10 +111,7 @@ function showClosing(run: RunState, messages: readonly Message[]): readonly Mess
 /** Adds the history, usage and abandoned calls to an error. Every call then has a result, unless the history itself is wrong. */
 export async function failed(run: RunState, error: unknown): Promise<never> {
   inboxClosed(run.steps.state)
-  run.halt.post({ is: 'ending' })
-  void unheard(run.saver.flush())
   await quiet(run, () => error)
-  // Background work may have ended meanwhile.
   void unheard(run.saver.flush())
   if (run.isOutermost && run.saver.isOn) {
     const idle = run.saver.idle()

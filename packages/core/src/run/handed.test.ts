@@ -1,7 +1,7 @@
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
-import { early, withdrawing } from '../../test/early-calls.ts'
+import { afterEvents, early, withdrawing } from '../../test/early-calls.ts'
 import { observed } from '../../test/observed.ts'
 import { Vandal } from '../../test/vandal.ts'
 import {
@@ -418,23 +418,12 @@ test('a reader cannot write to the members with which a call may start (P15, H31
     // The response ends after 45 ms.
     execute: (input) => void inputs.push([Date.now() - 1_000_000, structuredClone(input)]),
   })
-  const starts: Middleware = {
-    name: 'starts',
-    async *wrapModel(request, next, run) {
-      const flow = next(request)
-      for (;;) {
-        const step = await flow.next()
-        if (step.done) return step.value
-        const event = step.value
-        const call = event.type === 'tool-input-ready' && { ...event, type: 'tool-call' as const }
-        yield event
-        if (!call) continue
-        await sleep(1)
-        const { type, id, name, input } = call
-        run.callTool({ type, id, name, input }, { rest: new Promise(() => undefined) }).catch(() => undefined)
-      }
-    },
-  }
+  const starts = afterEvents(async (event, run) => {
+    if (event.type !== 'tool-input-ready') return
+    await sleep(1)
+    const { id, name, input } = event
+    run.callTool({ type: 'tool-call', id, name, input }, { rest: new Promise(() => undefined) }).catch(() => undefined)
+  })
   const model = scriptedModel(
     [respond(call('plan', { to: { city: 'Bonn' }, notes: 'none' }, { deltas: 8 })), respond(say('Done.'))],
     { pace: { firstToken: 5, betweenTokens: 5 } },

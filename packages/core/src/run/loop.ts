@@ -246,7 +246,7 @@ async function close(run: RunState, verdict: Accepted | undefined): Promise<void
   await run.events.tell({ type: 'step-end', ...(attempt !== undefined && { attempt }), messages })
   // The end of the run is saved by itself.
   if (verdict) run.saver.soon()
-  else void unheard(run.saver.now())
+  else void run.saver.now()
 }
 
 /** Returns the last message, with the changes of `afterModel`. */

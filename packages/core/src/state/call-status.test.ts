@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
+import { afterEvents } from '../../test/early-calls.ts'
 import {
   type AgentEvent,
   type AgentRun,
@@ -13,6 +14,7 @@ import {
   type PathPart,
   type Progress,
   runTool,
+  settle,
   type Tool,
   type ToolStatus,
   tool,
@@ -420,23 +422,14 @@ async function waitedBy(
   })
   const waited: unknown[] = []
   const whole = { type: 'tool-call', id: 'c', name: 'search', input: { q: 'owls' } } as const
-  const starting: Middleware = {
-    name: 'starting',
-    async *wrapModel(request, next, run) {
-      const flow = next(request)
-      for (;;) {
-        const step = await flow.next()
-        if (step.done) return step.value
-        yield step.value
-        if (step.value.type !== 'tool-input-ready') continue
-        run.callTool({ ...whole, input: {} }, { rest: sleep(200).then(() => whole) }).catch(() => undefined)
-        for (const [index, time] of times.entries()) {
-          await sleep(time - (times[index - 1] ?? 0))
-          waited.push(run.toolStatus('c')?.waitedMs)
-        }
-      }
-    },
-  }
+  const starting = afterEvents(async (event, run) => {
+    if (event.type !== 'tool-input-ready') return
+    run.callTool({ ...whole, input: {} }, { rest: sleep(200).then(() => whole) }).catch(() => undefined)
+    for (const [index, time] of times.entries()) {
+      await sleep(time - (times[index - 1] ?? 0))
+      waited.push(run.toolStatus('c')?.waitedMs)
+    }
+  })
   const model = scriptedModel([respond(call('search', whole.input, { id: 'c' })), respond(say('Done.'))])
   const run = createAgent({ model, tools: [search as Tool], middleware: [wrap, starting] }).run('Go')
   await vi.runAllTimersAsync()
@@ -478,12 +471,7 @@ test('each execution of a call waits separately, and no longer than it works; th
     name: 'both',
     ignoresInput: true,
     async *wrapToolCall(call, next) {
-      const [made, other] = [next(call), next(call)].map(async (flow) => {
-        for (;;) {
-          const step = await flow.next()
-          if (step.done) return step.value
-        }
-      })
+      const [made, other] = [next(call), next(call)].map(settle)
       await other
       if (!made) throw new Error('next gave no flow')
       return await made

@@ -29,7 +29,7 @@ export class RunHalt {
   #request: AbortController | undefined
   #cancelled: RunCancelled | undefined
   #giveUp: ((reason: AgentError) => void) | undefined
-  #wake: () => void = () => undefined
+  #wake: (() => void) | undefined
 
   constructor(run: Halting) {
     this.#run = run
@@ -130,7 +130,7 @@ export class RunHalt {
     if (!isAwaited(this.state)) this.#giveUp?.(this.reason)
     if (this.state.phase === 'over') return
     const { mode } = this.state
-    if (mode) this.#wake()
+    if (mode) this.#wake?.()
     if (runsOn(this.state)) {
       if (!mode) return
       if (this.state.betweenAttempts) this.leaveRequest(this.error)

@@ -17,7 +17,7 @@ export interface Saver<Call> {
   /** If {@link soon} was called, begins that save with the state of this moment. */
   flush(): Promise<void>
   /**
-   * Resolves when the current state, or a later one, is stored.
+   * Resolves when the current state, or a later one, is stored. The rejection need not be handled.
    *
    * @throws {CheckpointStoreError} The store failed.
    * @throws {CheckpointConflictError} Another process has saved this run in the meantime.

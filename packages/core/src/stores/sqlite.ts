@@ -9,6 +9,7 @@ import {
 } from '../vocabulary/checkpoint-errors.ts'
 import { type CheckpointStore, readCheckpoint, writtenCheckpoint } from '../vocabulary/checkpoint-store.ts'
 import { ConfigError } from '../vocabulary/errors.ts'
+import { isRecord } from '../vocabulary/json.ts'
 
 export interface SqliteStore extends CheckpointStore {
   /** Closes the database. Afterwards every method rejects. */
@@ -107,7 +108,9 @@ const [SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB] = [5, 11, 26]
 
 /** Gives a new file the mode 600, which SQLite also gives its other files, and switches to write-ahead logging: a write is one sync, and no reader waits. */
 export function setUpFile(database: { exec(sql: string): void; prepare(sql: string): { get(): unknown } }): void {
-  const { file } = Object(database.prepare('PRAGMA database_list').get())
+  const main = database.prepare('PRAGMA database_list').get()
+  // Empty for a database in memory.
+  const file = isRecord(main) && typeof main.file === 'string' ? main.file : ''
   if (file && statSync(file).size === 0) chmodSync(file, 0o600)
   try {
     database.exec('PRAGMA journal_mode = WAL')

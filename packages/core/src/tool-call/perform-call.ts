@@ -97,7 +97,7 @@ function wrapToolCall(
     handed(call, given) {
       const own = checkedCall(call, given)
       const bounded = own.input === given.input ? own : boundedCall(own, limits)
-      return withChecked(bounded, checkedOf(checkedOf(call) || otherInput(bounded, given) ? call : given))
+      return withChecked(bounded, checkedOf(call) ?? (otherInput(bounded, given) ? undefined : checkedOf(given)))
     },
     events: TOOL_EVENTS,
     isResult: (value) => isMessage(value) && value.role === 'tool' && hasParts(value),
