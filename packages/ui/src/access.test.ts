@@ -8,9 +8,8 @@ import { agUiHandler } from './ag-ui/index.ts'
 import { chatHandler } from './ai-sdk/index.ts'
 import type { Access, HandlerOptions } from './handler-options.ts'
 
-interface User {
-  readonly user: string
-}
+const userSchema = z.object({ user: z.string() })
+type User = Readonly<z.output<typeof userSchema>>
 
 const closing: Threads<User>[] = []
 afterEach(async () => {
@@ -35,18 +34,23 @@ function shared({ script = [], open, metadata, isAsBefore = false, ...policy }: 
   const gate = new Promise<void>((resolve) => {
     go = resolve
   })
-  const context = z.object({ user: z.string() })
   const pay = tool({
     name: 'pay',
     description: 'Pays.',
     input: z.object({}),
-    context,
+    context: userSchema,
     execute: (_, { context: { user } }) => {
       paid.push(user)
       return 'Paid.'
     },
   })
-  const wait = tool({ name: 'wait', description: 'Waits.', input: z.object({}), execute: () => gate })
+  const wait = tool({
+    name: 'wait',
+    description: 'Waits.',
+    input: z.object({}),
+    execute: (_, { signal }) =>
+      Promise.race([gate, new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))]),
+  })
   const ask = tool({ name: 'ask', description: 'The user answers.', input: z.object({}), output: z.string() })
   const agent = createAgent({
     model: scriptedModel([...script, ...Array.from({ length: 9 }, () => hello)]),
@@ -57,7 +61,7 @@ function shared({ script = [], open, metadata, isAsBefore = false, ...policy }: 
   const options = {
     agent,
     store,
-    context: (turn) => turn.metadata as unknown as User,
+    context: ({ metadata }) => userSchema.parse(metadata),
     ...policy,
   } satisfies ThreadsOptions
   const opened = () => {
