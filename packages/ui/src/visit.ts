@@ -28,6 +28,8 @@ type DoorOptions<Context> = Pick<HandlerOptions<Context>, 'threads' | 'open' | '
 /** How often a change is tried while the thread changes. */
 const TRIES = 3
 
+const STOP = { type: 'stop' } as const
+
 export class Visit<Context> {
   readonly #options: DoorOptions<Context>
   readonly #request: Request
@@ -92,6 +94,12 @@ export class Visit<Context> {
         if (!(error instanceof Error && error.name === 'ThreadChangedError') || tries === TRIES) throw error
       }
     }
+  }
+
+  /** Stops the turn. The signal aborts the wait for its end. */
+  async stop(signal: AbortSignal): Promise<void> {
+    await this.ask('stop', STOP)
+    await this.make('stop', STOP, (expected) => this.#options.threads.stop(this.#thread, { signal, expected }))
   }
 
   /** @throws {TurnChangedError} `open` was shown another turn. */

@@ -84,9 +84,7 @@ export function chatHandler<Context = unknown>(
     if (route === 'POST stop' && mayBeForged(request)) return refusal('CrossSiteRequest', 403, CROSS_SITE)
     const visit = new Visit<Context>(given, request, thread)
     if (route === 'POST stop') {
-      const { signal } = request
-      await visit.ask('stop', STOP)
-      await visit.make('stop', STOP, (expected) => threads.stop(thread, { signal, expected }))
+      await visit.stop(request.signal)
       return noContent()
     }
     await visit.ask('read', undefined)
@@ -120,8 +118,6 @@ function refusal(error: string, status: number, message: string): Response {
 function notFound(): Response {
   return refusal('NotFound', 404, 'Not found.')
 }
-
-const STOP = { type: 'stop' } as const
 
 async function said<Context>(
   threads: Threads<Context>,
