@@ -95,6 +95,7 @@ function shared({ script = [], open, metadata, isAsBefore = false, ...policy }: 
   const run = (user: string, more: object) =>
     agUi(request('ag-ui', user, { threadId: 't', runId: 'r', messages: [], ...more }))
   const idOfQuestion = async () => (await threads.read('t')).interrupts[0]?.id ?? ''
+  const idOfTurn = async () => (await threads.read('t')).turns.at(-1)?.id
   const actions = {
     'chat: send': (user: string) => chat(request('chat', user, { id: 't', messages: [ui('m9')] })),
     'chat: edit': (user: string) => chat(request('chat', user, { id: 't', messages: [ui('m1')], messageId: 'm1' })),
@@ -103,6 +104,10 @@ function shared({ script = [], open, metadata, isAsBefore = false, ...policy }: 
     'chat: answer': async (user: string) => {
       const answers = { [await idOfQuestion()]: { decision: 'allow' } }
       return chat(request('chat', user, { id: 't', messages: [{ id: 'a', role: 'assistant', parts: [] }], answers }))
+    },
+    'chat: output': async (user: string) => {
+      const parts = [{ type: 'dynamic-tool', toolCallId: 'call_2_1', state: 'output-available', output: 'Mine' }]
+      return chat(request('chat', user, { id: 't', messages: [{ id: await idOfTurn(), role: 'assistant', parts }] }))
     },
     'chat: stop': (user: string) => chat(request('chat/t/stop', user)),
     'chat: read': (user: string) => chat(request('chat/t', user)),
@@ -114,6 +119,8 @@ function shared({ script = [], open, metadata, isAsBefore = false, ...policy }: 
       run(user, {
         resume: [{ interruptId: await idOfQuestion(), status: 'resolved', payload: { approved: true } }],
       }),
+    'ag-ui: output': async (user: string) =>
+      run(user, { messages: [{ id: 'm9', role: 'tool', toolCallId: 'call_2_1', content: 'Mine' }] }),
     'ag-ui: cancel': async (user: string) => run(user, { resume: [{ interruptId: 'i', status: 'cancelled' }] }),
     'ag-ui: cancel and send': async (user: string) =>
       run(user, {
@@ -271,6 +278,37 @@ test.for([
     await begin('guest', status)
     expect(await acts(act, 'guest')).toBe(409)
     expect(await threads.read('t')).toEqual(before)
+  },
+)
+
+test('an answer to a question that opens after open was shown no turn is 409, and the question stays open (W52)', async () => {
+  const { threads, begin, act, go } = shared({
+    script: [waits, respond(call('ask', {}))],
+    async open(_, __, { turn }) {
+      expect(await turn()).toBeUndefined()
+      go()
+      await vi.waitFor(async () => expect((await threads.read('t')).status).toBe('waiting'))
+      return { user: 'guest' }
+    },
+  })
+  await begin('admin', 'running')
+  expect(await act('chat: output', 'guest')).toBe(409)
+  expect((await threads.read('t')).status).toBe('waiting')
+})
+
+test.for([
+  ['chat', ['answer of guest']],
+  ['ag-ui', ['read of undefined', 'answer of guest']],
+] as const)(
+  'in %s the output of a client tool is an answer, of which open is asked %j (W52)',
+  async ([door, questions]) => {
+    const { begin, act, asked, go } = shared({ script: [waits, respond(call('ask', {}))] })
+    const turn = await begin('guest', 'running')
+    go()
+    expect(await turn.result).toMatchObject({ status: 'waiting' })
+    expect(await act(`${door}: output`, 'guest')).toBe(200)
+    expect(asked.map(([, action, whose]) => `${action} of ${whose}`)).toEqual(questions)
+    expect(await turn.result).toMatchObject({ status: 'completed' })
   },
 )
 

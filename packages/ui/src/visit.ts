@@ -35,7 +35,7 @@ export class Visit<Context> {
   readonly #request: Request
   readonly #thread: string
   readonly #asked = new Set<Action>()
-  /** The ids of the turns that `open` was shown; undefined for none. */
+  /** The ids of the turns that `open` was shown as changing; undefined: it was shown that none does. */
   readonly #shown = new Set<string | undefined>()
   #context: SessionOf<Context> | undefined
 
@@ -64,7 +64,8 @@ export class Visit<Context> {
   }
 
   async #show(change: ThreadRequest | undefined): Promise<TurnState | undefined> {
-    const { turn } = change ? await this.#options.threads.preview(this.#thread, change) : {}
+    if (!change) return undefined
+    const { turn } = await this.#options.threads.preview(this.#thread, change)
     this.#shown.add(turn?.id)
     return turn
   }
