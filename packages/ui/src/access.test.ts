@@ -312,6 +312,48 @@ test.for([
   },
 )
 
+test.for(['chat', 'ag-ui'] as const)(
+  'in %s a message that meets another state of the thread than was read is tried again, and open is asked again (W52)',
+  async (door) => {
+    const actions: string[] = []
+    const { threads, begin, act, go } = shared({
+      script: [waits, pays],
+      open(_, __, { action }) {
+        actions.push(action)
+        return { user: 'admin' }
+      },
+      async metadata() {
+        go()
+        await vi.waitFor(async () => expect((await threads.read('t')).status).toBe('waiting'))
+        return { user: 'admin' }
+      },
+    })
+    await begin('guest', 'running')
+    expect(await act(`${door}: send`, 'admin')).toBe(200)
+    expect(actions).toEqual(['send', 'stop'])
+    const begun = async () => (await threads.read('t')).turns.map(({ messageId }) => messageId)
+    await vi.waitFor(async () => expect(await begun()).toEqual(['m1', 'm9']))
+  },
+)
+
+test.for(['chat', 'ag-ui'] as const)(
+  'in %s a message is 409 if the thread changes each time before it is stored (W52)',
+  async (door) => {
+    let sent = 0
+    const { threads, begin, act } = shared({
+      script: Array.from({ length: 9 }, () => pays),
+      open: () => ({ user: 'admin' }),
+      async metadata() {
+        await (await threads.send('t', 'Mine', { messageId: `other-${++sent}`, metadata: { user: 'guest' } })).result
+        return { user: 'admin' }
+      },
+    })
+    await begin('guest', 'waiting')
+    expect([await act(`${door}: send`, 'admin'), sent]).toEqual([409, 3])
+    expect((await threads.read('t')).turns.map(({ messageId }) => messageId)).not.toContain('m9')
+  },
+)
+
 test('a request that stops the turn that open was shown, and adds a message, does both (W52)', async () => {
   const { threads, asked, begin, act } = shared({ script: [respond(call('ask', {}))] })
   await begin('guest', 'waiting')
