@@ -1,8 +1,20 @@
 /** Deletes runs. The first statement decides that a run is deleted; if its process dies after that, any worker does the rest. */
 
+import type { DeleteOptions } from './runs-table.ts'
 import type { Services } from './services.ts'
 
 type Tables = Pick<Services, 'runs' | 'store'>
+
+/** Deletes a run, if it exists, and wakes its readers. */
+export async function deleteRun(
+  services: Tables & Pick<Services, 'changes'>,
+  id: string,
+  options?: DeleteOptions,
+): Promise<void> {
+  const marked = await services.runs.markDeleted(id, options)
+  services.changes.notify(id)
+  await finishDeletion(services, marked)
+}
 
 /**
  * Deletes the checkpoints and rows of runs that are marked as deleted. May be called again. A run whose deletion another process has finished in the

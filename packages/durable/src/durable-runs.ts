@@ -19,7 +19,7 @@ import { userMessage } from '@meanwhile/core/calls'
 import { cancelOptions, checkAnswerObject, resultOptions, retryOptions } from './call-options.ts'
 import { Changes } from './changes.ts'
 import { Database } from './database.ts'
-import { finishDeletion } from './deletion.ts'
+import { deleteRun, finishDeletion } from './deletion.ts'
 import { checkedOptions, type DurableOptions } from './durable-options.ts'
 import type { DurableRun } from './durable-run.ts'
 import type { DurableRuns, DurableWorker, StartOptions } from './durable-runs-api.ts'
@@ -180,10 +180,7 @@ class Runs<Output> implements DurableRuns<Output> {
 
   async delete(id: string): Promise<void> {
     if (!isRunId(id)) return
-    const { runs, changes } = this.#services
-    const marked = await runs.markDeleted(id)
-    changes.notify(id)
-    await finishDeletion(this.#services, marked)
+    await deleteRun(this.#services, id)
   }
 
   async prune(options: { readonly olderThan: Date | number }): Promise<number> {

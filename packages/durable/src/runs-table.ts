@@ -73,6 +73,11 @@ const ACTIVE = `status IN ('running', 'interrupted')`
 /** A run that is being deleted does not exist for its users. Its row is the note that its checkpoint must be deleted. */
 const EXISTS = `status <> 'deleted'`
 
+export interface DeleteOptions {
+  /** A run that a worker has ever taken stays. Default false. */
+  readonly unlessTaken?: boolean
+}
+
 export class RunsTable {
   readonly #database: Database
   readonly #runs: string
@@ -280,18 +285,10 @@ export class RunsTable {
   }
 
   /** From now on the run does not exist, and anyone can finish its deletion. Returns its id, or nothing if there is no such run. */
-  async markDeleted(id: string): Promise<readonly string[]> {
-    const rows = await this.#database.query(`UPDATE ${this.#runs} SET status = 'deleted' WHERE id = $1 RETURNING id`, [
-      id,
-    ])
-    return rows.map((row) => String(row.id))
-  }
-
-  /** As {@link markDeleted}, if no worker has ever taken the run. */
-  async markUntakenDeleted(id: string): Promise<readonly string[]> {
+  async markDeleted(id: string, { unlessTaken = false }: DeleteOptions = {}): Promise<readonly string[]> {
     const rows = await this.#database.query(
-      `UPDATE ${this.#runs} SET status = 'deleted' WHERE id = $1 AND attempts = 0 RETURNING id`,
-      [id],
+      `UPDATE ${this.#runs} SET status = 'deleted' WHERE id = $1 AND (attempts = 0 OR NOT $2) RETURNING id`,
+      [id, unlessTaken],
     )
     return rows.map((row) => String(row.id))
   }

@@ -1,7 +1,7 @@
 /** Starts a run. Any number of processes may start the same run at once, and a start that has failed may be repeated. */
 
 import { CheckpointConflictError, type RunInput } from '@meanwhile/core'
-import { finishDeletion } from './deletion.ts'
+import { deleteRun, finishDeletion } from './deletion.ts'
 import type { StartOptions } from './durable-runs-api.ts'
 import { RunIdTakenError } from './errors.ts'
 import type { NewRun } from './runs-table.ts'
@@ -27,17 +27,9 @@ export async function startRun(
       await adopt(services, run)
     }
   }
-  // Only a wake makes a worker take the run. If the caller still needs it now that it exists, it is not one that had ended before.
-  if (isNeeded && !(await isNeeded())) await deleteUntaken(services, run.id)
+  // The caller may be late: the run may have ended and been deleted, and was made again here. No worker takes it before it is woken.
+  if (isNeeded && !(await isNeeded())) await deleteRun(services, run.id, { unlessTaken: true })
   else await engine.wake(run.id, wake)
-}
-
-/** A run that a worker has taken stays: another process has started it. */
-async function deleteUntaken(services: Services, id: string): Promise<void> {
-  const { runs, changes } = services
-  const marked = await runs.markUntakenDeleted(id)
-  changes.notify(id)
-  await finishDeletion(services, marked)
 }
 
 /** @throws {RunIdTakenError} A run of another agent has this id. */

@@ -8,9 +8,8 @@ import { agUiHandler } from './ag-ui/index.ts'
 import { chatHandler } from './ai-sdk/index.ts'
 import type { Access, HandlerOptions } from './handler-options.ts'
 
-interface User {
-  readonly user: string
-}
+const userSchema = z.object({ user: z.string() })
+type User = Readonly<z.output<typeof userSchema>>
 
 const closing: Threads<User>[] = []
 afterEach(async () => {
@@ -35,18 +34,23 @@ function shared({ script = [], open, metadata, isAsBefore = false, ...policy }: 
   const gate = new Promise<void>((resolve) => {
     go = resolve
   })
-  const context = z.object({ user: z.string() })
   const pay = tool({
     name: 'pay',
     description: 'Pays.',
     input: z.object({}),
-    context,
+    context: userSchema,
     execute: (_, { context: { user } }) => {
       paid.push(user)
       return 'Paid.'
     },
   })
-  const wait = tool({ name: 'wait', description: 'Waits.', input: z.object({}), execute: () => gate })
+  const wait = tool({
+    name: 'wait',
+    description: 'Waits.',
+    input: z.object({}),
+    execute: (_, { signal }) =>
+      Promise.race([gate, new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))]),
+  })
   const ask = tool({ name: 'ask', description: 'The user answers.', input: z.object({}), output: z.string() })
   const agent = createAgent({
     model: scriptedModel([...script, ...Array.from({ length: 9 }, () => hello)]),
@@ -57,7 +61,7 @@ function shared({ script = [], open, metadata, isAsBefore = false, ...policy }: 
   const options = {
     agent,
     store,
-    context: (turn) => turn.metadata as unknown as User,
+    context: ({ metadata }) => userSchema.parse(metadata),
     ...policy,
   } satisfies ThreadsOptions
   const opened = () => {
@@ -91,6 +95,7 @@ function shared({ script = [], open, metadata, isAsBefore = false, ...policy }: 
   const run = (user: string, more: object) =>
     agUi(request('ag-ui', user, { threadId: 't', runId: 'r', messages: [], ...more }))
   const idOfQuestion = async () => (await threads.read('t')).interrupts[0]?.id ?? ''
+  const idOfTurn = async () => (await threads.read('t')).turns.at(-1)?.id
   const actions = {
     'chat: send': (user: string) => chat(request('chat', user, { id: 't', messages: [ui('m9')] })),
     'chat: edit': (user: string) => chat(request('chat', user, { id: 't', messages: [ui('m1')], messageId: 'm1' })),
@@ -99,6 +104,10 @@ function shared({ script = [], open, metadata, isAsBefore = false, ...policy }: 
     'chat: answer': async (user: string) => {
       const answers = { [await idOfQuestion()]: { decision: 'allow' } }
       return chat(request('chat', user, { id: 't', messages: [{ id: 'a', role: 'assistant', parts: [] }], answers }))
+    },
+    'chat: output': async (user: string) => {
+      const parts = [{ type: 'dynamic-tool', toolCallId: 'call_2_1', state: 'output-available', output: 'Mine' }]
+      return chat(request('chat', user, { id: 't', messages: [{ id: await idOfTurn(), role: 'assistant', parts }] }))
     },
     'chat: stop': (user: string) => chat(request('chat/t/stop', user)),
     'chat: read': (user: string) => chat(request('chat/t', user)),
@@ -110,6 +119,8 @@ function shared({ script = [], open, metadata, isAsBefore = false, ...policy }: 
       run(user, {
         resume: [{ interruptId: await idOfQuestion(), status: 'resolved', payload: { approved: true } }],
       }),
+    'ag-ui: output': async (user: string) =>
+      run(user, { messages: [{ id: 'm9', role: 'tool', toolCallId: 'call_2_1', content: 'Mine' }] }),
     'ag-ui: cancel': async (user: string) => run(user, { resume: [{ interruptId: 'i', status: 'cancelled' }] }),
     'ag-ui: cancel and send': async (user: string) =>
       run(user, {
@@ -267,6 +278,79 @@ test.for([
     await begin('guest', status)
     expect(await acts(act, 'guest')).toBe(409)
     expect(await threads.read('t')).toEqual(before)
+  },
+)
+
+test('an answer to a question that opens after open was shown no turn is 409, and the question stays open (W52)', async () => {
+  const { threads, begin, act, go } = shared({
+    script: [waits, respond(call('ask', {}))],
+    async open(_, __, { turn }) {
+      expect(await turn()).toBeUndefined()
+      go()
+      await vi.waitFor(async () => expect((await threads.read('t')).status).toBe('waiting'))
+      return { user: 'guest' }
+    },
+  })
+  await begin('admin', 'running')
+  expect(await act('chat: output', 'guest')).toBe(409)
+  expect((await threads.read('t')).status).toBe('waiting')
+})
+
+test.for([
+  ['chat', ['answer of guest']],
+  ['ag-ui', ['read of undefined', 'answer of guest']],
+] as const)(
+  'in %s the output of a client tool is an answer, of which open is asked %j (W52)',
+  async ([door, questions]) => {
+    const { begin, act, asked, go } = shared({ script: [waits, respond(call('ask', {}))] })
+    const turn = await begin('guest', 'running')
+    go()
+    expect(await turn.result).toMatchObject({ status: 'waiting' })
+    expect(await act(`${door}: output`, 'guest')).toBe(200)
+    expect(asked.map(([, action, whose]) => `${action} of ${whose}`)).toEqual(questions)
+    expect(await turn.result).toMatchObject({ status: 'completed' })
+  },
+)
+
+test.for(['chat', 'ag-ui'] as const)(
+  'in %s a message that meets another state of the thread than was read is tried again, and open is asked again (W52)',
+  async (door) => {
+    const actions: string[] = []
+    const { threads, begin, act, go } = shared({
+      script: [waits, pays],
+      open(_, __, { action }) {
+        actions.push(action)
+        return { user: 'admin' }
+      },
+      async metadata() {
+        go()
+        await vi.waitFor(async () => expect((await threads.read('t')).status).toBe('waiting'))
+        return { user: 'admin' }
+      },
+    })
+    await begin('guest', 'running')
+    expect(await act(`${door}: send`, 'admin')).toBe(200)
+    expect(actions).toEqual(['send', 'stop'])
+    const begun = async () => (await threads.read('t')).turns.map(({ messageId }) => messageId)
+    await vi.waitFor(async () => expect(await begun()).toEqual(['m1', 'm9']))
+  },
+)
+
+test.for(['chat', 'ag-ui'] as const)(
+  'in %s a message is 409 if the thread changes each time before it is stored (W52)',
+  async (door) => {
+    let sent = 0
+    const { threads, begin, act } = shared({
+      script: Array.from({ length: 9 }, () => pays),
+      open: () => ({ user: 'admin' }),
+      async metadata() {
+        await (await threads.send('t', 'Mine', { messageId: `other-${++sent}`, metadata: { user: 'guest' } })).result
+        return { user: 'admin' }
+      },
+    })
+    await begin('guest', 'waiting')
+    expect([await act(`${door}: send`, 'admin'), sent]).toEqual([409, 3])
+    expect((await threads.read('t')).turns.map(({ messageId }) => messageId)).not.toContain('m9')
   },
 )
 

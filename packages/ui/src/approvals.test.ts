@@ -165,6 +165,15 @@ test('a decision is masked as the history is, whether redact is outside or insid
   expect(JSON.stringify(decisions)).not.toContain(KEY)
 })
 
+test('without by, a decision does not say who made it, also if the page does (W53)', async () => {
+  const { threads, turn, answers } = await asking()
+  await (await answers.chat({ decision: 'allow', by: 'boss' })).text()
+  await turn.result
+  const { decisions } = await threads.read('t')
+  expect(decisions).toMatchObject([{ decision: 'allow' }])
+  expect(decisions[0]).not.toHaveProperty('by')
+})
+
 test('an answer that names who decided is not signed with a text that is too long or no text (W53)', async () => {
   for (const by of [() => '', () => 'x'.repeat(257), () => 7 as never, () => Promise.resolve(null as never)]) {
     const { answers, ran } = await asking({ by })

@@ -164,3 +164,20 @@ test('without threads, a message with a file that is not admitted is left out (W
     expect(fromAgUiMessages([agUiMessage(file)] as never)).toHaveLength(1)
   }
 })
+
+test('without threads, a file that is not admitted is also left out of steering messages and results (W55)', () => {
+  const calling = {
+    id: 'a',
+    role: 'assistant',
+    toolCalls: [{ id: 'c', type: 'function', function: { name: 'look', arguments: '{}' } }],
+  }
+  const filesIn = (file: PageFile) => {
+    const steering = { type: 'steering-message', id: 's', parts: uiMessage(file).parts }
+    const said = fromUIMessages([{ id: 'a', role: 'assistant', parts: [steering] }] as never)
+    const result = { id: 'r', role: 'tool', toolCallId: 'c', content: agUiMessage(file).content }
+    const made = fromAgUiMessages([calling, result] as never)
+    return [said, made].map((messages) => JSON.stringify(messages).includes('"type":"file"'))
+  }
+  for (const file of REFUSED) expect([file, filesIn(file)]).toEqual([file, [false, false]])
+  for (const file of ADMITTED) expect([file, filesIn(file)]).toEqual([file, [true, true]])
+})

@@ -10,6 +10,7 @@ export interface Refusal {
   readonly message: string
 }
 
+export const BUSY = 'The thread is busy.'
 const CHANGED = 'The thread has changed. Load it again.'
 
 /** By name, because this package otherwise needs no error class of threads. */
@@ -21,7 +22,7 @@ const REFUSALS: ReadonlyMap<string, Refusal> = new Map([
   ['NothingToRetryError', { status: 409, message: 'There is no failed turn that can be retried.' }],
   ['ThreadChangedError', { status: 409, message: CHANGED }],
   ['TurnChangedError', { status: 409, message: CHANGED }],
-  ['ThreadBusyError', { status: 409, message: 'The thread is busy.' }],
+  ['ThreadBusyError', { status: 409, message: BUSY }],
   ['UnknownInterruptError', { status: 409, message: 'This question is no longer open.' }],
   ['QueueFullError', { status: 429, message: 'Too many messages wait in this thread.' }],
   ['ThreadDeletedError', { status: 410, message: 'The thread was deleted.' }],

@@ -28,12 +28,14 @@ type DoorOptions<Context> = Pick<HandlerOptions<Context>, 'threads' | 'open' | '
 /** How often a change is tried while the thread changes. */
 const TRIES = 3
 
+const STOP = { type: 'stop' } as const
+
 export class Visit<Context> {
   readonly #options: DoorOptions<Context>
   readonly #request: Request
   readonly #thread: string
   readonly #asked = new Set<Action>()
-  /** The ids of the turns that `open` was shown; undefined for none. */
+  /** The ids of the turns that `open` was shown as changing; undefined: it was shown that none does. */
   readonly #shown = new Set<string | undefined>()
   #context: SessionOf<Context> | undefined
 
@@ -62,7 +64,8 @@ export class Visit<Context> {
   }
 
   async #show(change: ThreadRequest | undefined): Promise<TurnState | undefined> {
-    const { turn } = change ? await this.#options.threads.preview(this.#thread, change) : {}
+    if (!change) return undefined
+    const { turn } = await this.#options.threads.preview(this.#thread, change)
     this.#shown.add(turn?.id)
     return turn
   }
@@ -92,6 +95,12 @@ export class Visit<Context> {
         if (!(error instanceof Error && error.name === 'ThreadChangedError') || tries === TRIES) throw error
       }
     }
+  }
+
+  /** Stops the turn. The signal aborts the wait for its end. */
+  async stop(signal: AbortSignal): Promise<void> {
+    await this.ask('stop', STOP)
+    await this.make('stop', STOP, (expected) => this.#options.threads.stop(this.#thread, { signal, expected }))
   }
 
   /** @throws {TurnChangedError} `open` was shown another turn. */

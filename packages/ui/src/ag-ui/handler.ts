@@ -54,10 +54,7 @@ export function agUiHandler<Context = unknown>(
 
   async function stop(request: Request, threadId: string): Promise<Response> {
     if (mayBeForged(request)) return refused(403, CROSS_SITE)
-    const visit = new Visit<Context>(options, request, threadId)
-    const { signal } = request
-    await visit.ask('stop', STOP)
-    await visit.make('stop', STOP, (expected) => threads.stop(threadId, { signal, expected }))
+    await new Visit<Context>(options, request, threadId).stop(request.signal)
     return noContent()
   }
 
@@ -73,8 +70,6 @@ export function agUiHandler<Context = unknown>(
     return guard(request, () => (isStop ? stop(request, threadId) : run(request)))
   }
 }
-
-const STOP = { type: 'stop' } as const
 
 function refused(status: number, error: string): Response {
   return jsonResponse({ error }, status)

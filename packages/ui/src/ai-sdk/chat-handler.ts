@@ -6,7 +6,7 @@ import { answersBy } from '../approvals.ts'
 import { jsonBody } from '../body.ts'
 import { guarded } from '../guarded.ts'
 import { checkHandlerOptions, DEFAULT_MAX_BYTES, HANDLER_OPTIONS, type HandlerOptions } from '../handler-options.ts'
-import { refusalOf } from '../refusals.ts'
+import { BUSY, refusalOf } from '../refusals.ts'
 import { CROSS_SITE, isJson, mayBeForged, pathBelow } from '../requests.ts'
 import { jsonResponse, noContent } from '../responses.ts'
 import { questionOf } from '../turn/question-of.ts'
@@ -71,9 +71,10 @@ export function chatHandler<Context = unknown>(
     await visit.ask('answer', { type: 'answer' })
     const { status, interrupts, turns, cursor } = await threads.read(thread)
     const waiting = turns.find(({ status }) => status === 'waiting')
-    const unsigned = answersTo(interrupts, waiting?.id, asked)
     visit.checkTurn(waiting?.id)
-    if (status === 'running') return refusal('ThreadBusyError', 409, 'The thread is busy.')
+    // Which questions are open is known when the turn has stopped.
+    if (status === 'running') return refusal('ThreadBusyError', 409, BUSY)
+    const unsigned = answersTo(interrupts, waiting?.id, asked)
     const by = await visit.signature()
     const answers = answersBy(by, unsigned, interrupts.map(questionOf), options.edits ?? false)
     return stream(await threads.answer(thread, answers, visit.continuing), cursor)
@@ -83,9 +84,7 @@ export function chatHandler<Context = unknown>(
     if (route === 'POST stop' && mayBeForged(request)) return refusal('CrossSiteRequest', 403, CROSS_SITE)
     const visit = new Visit<Context>(given, request, thread)
     if (route === 'POST stop') {
-      const { signal } = request
-      await visit.ask('stop', STOP)
-      await visit.make('stop', STOP, (expected) => threads.stop(thread, { signal, expected }))
+      await visit.stop(request.signal)
       return noContent()
     }
     await visit.ask('read', undefined)
@@ -119,8 +118,6 @@ function refusal(error: string, status: number, message: string): Response {
 function notFound(): Response {
   return refusal('NotFound', 404, 'Not found.')
 }
-
-const STOP = { type: 'stop' } as const
 
 async function said<Context>(
   threads: Threads<Context>,
