@@ -12,7 +12,7 @@ if (!size) throw new Error(`TEST_SIZE is ${asked}, not one of ${SIZES.join(', ')
 /** The number for the size of this run. */
 export const sized = (counts: Readonly<Record<TestSize, number>>): number => counts[size]
 
-/** As many of these values as the size of this run says, from a place on: case after case gets the next ones, by turns. */
+/** Some of these values, as many as for the size of this run. Each case begins at its place, so that the cases use all values by turns. */
 export function byTurns<Value>(
   values: readonly Value[],
   counts: Readonly<Record<TestSize, number>>,
