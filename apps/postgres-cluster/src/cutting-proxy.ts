@@ -27,7 +27,12 @@ export async function cuttingProxy(url: string): Promise<CuttingProxy> {
     () => url,
     ({ client, upstream, end }) => {
       let cutting: Cut | undefined
-      const cut = ({ meanwhile, done }: Cut): void => done(meanwhile().finally(end))
+      const cut = ({ meanwhile, done }: Cut): void => {
+        // Nothing that comes until the end is read, or it would cut again.
+        client.pause()
+        upstream.pause()
+        done(meanwhile().finally(end))
+      }
       client.on('data', (chunk: Buffer) => {
         if (next && chunk.includes(next.statement)) {
           cutting = next

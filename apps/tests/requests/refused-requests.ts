@@ -17,6 +17,9 @@ const LONG = 50
 /** Hashes of requests that providers accept. Most requests of tests are alike: each is checked once in a process. */
 const accepted = new Set<string>()
 
+/** The most hashes that are kept: long runs make millions of requests. */
+const MOST = 10_000
+
 /** A line for each refusal of a request of this model, written for all wires. */
 export function refusedRequests({ id, requests }: ScriptedModel): readonly string[] {
   return requests.flatMap((request, i) => {
@@ -28,20 +31,28 @@ export function refusedRequests({ id, requests }: ScriptedModel): readonly strin
         ({ rule, message }) => `request ${i + 1} of ${id}, written for ${wire}: ${message} (${rule})`,
       ),
     )
-    if (key !== undefined && refused.length === 0) accepted.add(key)
+    if (key !== undefined && refused.length === 0) {
+      if (accepted.size >= MOST) accepted.clear()
+      accepted.add(key)
+    }
     return refused
   })
 }
 
-/** What decides how a request is written, as JSON. Undefined if JSON cannot say it, as if a value contains itself. */
+/**
+ * The hash of what decides how a request is written. `toolNames` and `takenIds` do not: they are for the reader of the response. Undefined if
+ * JSON cannot say it, as if a value contains itself.
+ */
 function keyOf({
-  model: { provider, id, server },
-  toolNames = new Set(),
-  signal: _,
+  model,
+  toolNames: _names,
+  takenIds: _ids,
+  signal: _signal,
   ...rest
 }: ModelRequest): string | undefined {
+  const { provider, id, server } = model
   try {
-    return hash('sha1', JSON.stringify({ provider, id, server, toolNames: [...toolNames], ...rest }), 'base64')
+    return hash('sha1', JSON.stringify({ ...rest, model: { provider, id, server } }), 'base64')
   } catch {
     return undefined
   }

@@ -12,6 +12,16 @@ if (!size) throw new Error(`TEST_SIZE is ${asked}, not one of ${SIZES.join(', ')
 /** The number for the size of this run. */
 export const sized = (counts: Readonly<Record<TestSize, number>>): number => counts[size]
 
+/** Some of these values, as many as for the size of this run. Each case begins at its place, so that the cases use all values by turns. */
+export function byTurns<Value>(
+  values: readonly Value[],
+  counts: Readonly<Record<TestSize, number>>,
+  place: number,
+): readonly Value[] {
+  const from = place % values.length
+  return [...values, ...values].slice(from, from + sized(counts))
+}
+
 /**
  * Options of a fast-check property. The seed is 1, so that every run tries the same cases; `SEED` of the environment sets another one:
  * `TEST_SIZE=whole SEED=7 npx vitest run NAME`.

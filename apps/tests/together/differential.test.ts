@@ -9,7 +9,7 @@ import { retryModel } from '@meanwhile/middleware'
 import { anthropic } from '@meanwhile/models/anthropic'
 import { openai } from '@meanwhile/models/openai'
 import { played } from '@meanwhile/tests/clock'
-import { sized } from '@meanwhile/tests/size'
+import { byTurns } from '@meanwhile/tests/size'
 import { TracerProvider } from '@opentelemetry/sdk-trace'
 import OpenAI from 'openai'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -104,8 +104,10 @@ function count(executions: readonly string[]): Map<string, number> {
 
 const EFFECTS = ['read', 'idempotent', 'reversible', 'external'] as const
 
-const few = sized({ small: 1, middle: 2, whole: 4 })
-const cases = quirks.map((quirk, at) => ({ ...quirk, effects: [...EFFECTS, ...EFFECTS].slice(at % 4, (at % 4) + few) }))
+const cases = quirks.map((quirk, at) => ({
+  ...quirk,
+  effects: byTurns(EFFECTS, { small: 1, middle: 2, whole: 4 }, at),
+}))
 
 test.each(cases)('eager changes only when tools run: $wire $id, $title', async ({ effects, ...quirk }) => {
   for (const effect of effects) {

@@ -7,7 +7,7 @@ import { watchLeaks } from '@meanwhile/harness/assert'
 import { type Quirk, quirkResponse, quirks } from '@meanwhile/harness/quirks'
 import { anthropic, messagesWire } from '@meanwhile/models/anthropic'
 import { chatWire, openai, responsesWire } from '@meanwhile/models/openai'
-import { sized } from '@meanwhile/tests/size'
+import { byTurns } from '@meanwhile/tests/size'
 import OpenAI from 'openai'
 import { afterEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -135,10 +135,9 @@ const readable = quirks.filter(
 )
 
 const EFFECTS = ['read', 'external'] as const
-const few = sized({ small: 1, middle: 2, whole: 2 })
 const cases = readable.map((quirk, at) => ({
   ...quirk,
-  effects: [...EFFECTS, ...EFFECTS].slice(at % 2, (at % 2) + few),
+  effects: byTurns(EFFECTS, { small: 1, middle: 2, whole: 2 }, at),
 }))
 
 test.each(cases)('q$id: $title: your own loop gets the same as an agent (H37)', async ({ effects, ...quirk }) => {

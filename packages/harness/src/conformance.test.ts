@@ -1,5 +1,5 @@
 import { call, cut, end, fail, respond, say, think } from '@meanwhile/core/testing'
-import { sized } from '@meanwhile/tests/size'
+import { byTurns } from '@meanwhile/tests/size'
 import { expect, test } from 'vitest'
 import { clients } from '../test/clients.ts'
 import { type Heard, listen } from '../test/listen.ts'
@@ -174,11 +174,10 @@ async function heardOver(transport: Transport, { wire, reply, leaveAfter }: Case
 
 const [exact] = transports
 const SLICES: readonly Slice[] = ['event', 'whole', { random: 1 }]
-const few = sized({ small: 1, middle: 3, whole: 3 })
 // The fetch of the mock reads each case once, for both of the others.
 const sliced = cases.map((case_, at) => ({
   ...case_,
-  slices: [...SLICES, ...SLICES].slice(at % SLICES.length, (at % SLICES.length) + few),
+  slices: byTurns(SLICES, { small: 1, middle: 3, whole: 3 }, at),
   expected: new Map<Slice, Promise<Heard>>(),
 }))
 const others = onEvery(sliced).filter(({ transport }) => transport !== exact)

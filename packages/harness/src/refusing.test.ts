@@ -465,6 +465,19 @@ test('an id of an answer that is forgotten counts as given once if it is given a
   expect(response.headers.get('x-meanwhile-rule')).toBe('every/call-id-not-as-sent')
 })
 
+test('of the answers to the same request the newest is remembered, also if the first was long ago (W14, W23)', async () => {
+  const one = (id: string) => respond(call('f', { a: 1 }, { id }))
+  const others = Array.from({ length: 1_000 }, (_, n) => one(`own_${n}`))
+  const mock = mockModels({ script: [one('first'), ...others.slice(1), one('last'), one('more'), hello] })
+  const after = (content: string) => ask(mock, 'openai-chat', { messages: [{ role: 'user', content }] })
+  await (await ask(mock, 'openai-chat')).text()
+  for (let n = 1; n < 1_000; n++) await (await after(`Request ${n}`)).text()
+  await (await ask(mock, 'openai-chat')).text()
+  await (await after('One more')).text()
+  const response = await ask(mock, 'openai-chat', AFTER['openai-chat']('other'))
+  expect(response.headers.get('x-meanwhile-rule')).toBe('every/call-id-not-as-sent')
+})
+
 test('what an endpoint remembers of its calls does not grow with the requests (W23)', async () => {
   const mock = mockModels({ script: () => respond(call('f', { a: 1 })) })
   const long = 'x'.repeat(5_000_000)

@@ -3,7 +3,7 @@ import { callsOf, createAgent, tool } from '@meanwhile/core'
 import { respond, say } from '@meanwhile/core/testing'
 import { mockModels } from '@meanwhile/harness'
 import { type Outcome, type Quirk, quirkResponse, quirks } from '@meanwhile/harness/quirks'
-import { sized } from '@meanwhile/tests/size'
+import { byTurns } from '@meanwhile/tests/size'
 import { afterEach, expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import { ask } from '../test/ask.ts'
@@ -17,12 +17,10 @@ afterEach(() => {
 
 const SLICES = ['whole', 'event', { random: 1 }, { random: 2, most: 8 }, { random: 3, most: 200 }] as const
 
-const few = sized({ small: 1, middle: 5, whole: 5 })
-
 /** Each quirk in single bytes, and with other cuts: in small runs with one, by turns. */
 const sliced = quirks.map((quirk, at) => ({
   ...quirk,
-  slices: [{ bytes: 1 } as const, ...[...SLICES, ...SLICES].slice(at % SLICES.length, (at % SLICES.length) + few)],
+  slices: [{ bytes: 1 } as const, ...byTurns(SLICES, { small: 1, middle: 5, whole: 5 }, at)],
 }))
 
 function wireOf({ wire }: Pick<Quirk, 'wire'>): TestWire {

@@ -276,6 +276,15 @@ test('keys that Anthropic rejects have other names on the wire, and their own in
   expect(second?.messages[1]?.content).toMatchObject([{ input: { _top: 1, filter_id__2: 'x', fine: 'y' } }])
 })
 
+test('long names that begin alike get their names on the wire in linear time (W17)', async () => {
+  await expectLinear(1_000, async (count) => {
+    const keys = Array.from({ length: count }, (_, i) => `$${'x'.repeat(70)}${i}`)
+    const inputSchema = { type: 'object', properties: Object.fromEntries(keys.map((key) => [key, {}])) }
+    const sent = schemaIn(await bodyOf(claude, { tools: [{ name: 'f', description: 'd', inputSchema }] }))
+    expect(Object.keys(sent.properties as object)).toHaveLength(count)
+  })
+})
+
 test('names on the wire are short and differ from each other, also of many keys, and the description has them (W17)', async () => {
   const keys = [
     ...Array.from({ length: 1_200 }, (_, i) => String.fromCodePoint(0x4e00 + i)),

@@ -299,7 +299,8 @@ export const chatShapeQuirks: readonly Quirk[] = [
     events: [
       begin,
       chunk({ tool_calls: { 0: piece({ i: 0, id: 'call_a', n: 'f', a: '{"x":' }) } }),
-      chunk({ tool_calls: { 0: piece({ a: '1}' }), 1: piece({ id: 'call_b', n: 'g', a: '{}' }) } }),
+      chunk({ tool_calls: { 1: piece({ id: 'call_b', n: 'g', a: '{' }) } }),
+      chunk({ tool_calls: { 0: piece({ a: '1}' }), 1: piece({ a: '}' }) } }),
       ...end('stop'),
     ],
     expected: { calls: [f, { id: 'call_b', name: 'g', input: {} }], finishReason: 'stop' },
