@@ -22,7 +22,7 @@ const older = createAgent({ name: 'clerk', model: scripted(...SCRIPT), tools: [t
 
 test('a worker that has lost its run does not take back an answer that came after (DU2, DU8)', async () => {
   const { engine, advance } = manualEngine()
-  const { pool, isHeld, release } = heldPool(here.pool, 'DELETE FROM')
+  const { pool, isHeld, release } = heldPool(here.pool, 'refused AS (DELETE FROM')
   await work(runsOf(clerk, { engine, pool, events: false }))
   await work(runsOf(clerk, { engine, events: false }))
   const runs = runsOf(older, { engine })
