@@ -38,6 +38,9 @@ test('a worker that has lost its run does not take back an answer that came afte
   await runs.answer('run', { [id]: 'even' })
   release()
   await late
+  const run = await runs.get('run')
+  expect(run?.status).toBe('running')
+  expect(run?.error).toBeUndefined()
   await advance(1, 'run')
   expect((await runs.result('run')).text).toBe('Thanks.')
 })
