@@ -1,5 +1,6 @@
 import { contextOf, createAgent, type Message, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import type { ReadEvent } from '@meanwhile/durable'
 import { context, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
@@ -137,6 +138,62 @@ test('a reader ends if the turn begins to wait for an answer just after the read
   const events = await all(reader?.events() ?? none())
   expect(events).toEqual(await all(turn.events()))
   expect(events.at(-1)).toMatchObject({ type: 'turn-waiting' })
+})
+
+test('a reader that comes to a steering message after its turn has ended has the id of the message (TH1, TH5)', async () => {
+  const engine = memoryEngine()
+  const store = database.newStore()
+  const { threads, open } = worker(engine, { store })
+  const turn = await threads.send('t', 'slow')
+  let isSent = false
+  const load: ThreadStore['load'] = async (thread, options) => {
+    // The reader looks for the message among those that may join the turn.
+    if (isSent && options?.turn === undefined) await turn.result
+    return await store.load(thread, options)
+  }
+  const reader = await processOf(engine, { store: { ...store, load } }).threads.turn('t')
+  const { received, end } = reading(reader?.events() ?? none())
+  await vi.waitFor(() => expect(received.at(-1)?.type).toBe('tool-entered'), { timeout: 5_000 })
+  isSent = true
+  await threads.send('t', 'and quickly', { whenBusy: 'steer', messageId: 'm2' })
+  await vi.waitFor(async () => expect(await store.checkpoints.load(turn.id)).toMatchObject({ sent: [{}] }), {
+    timeout: 5_000,
+  })
+  open()
+  await end
+  const { messages } = await threads.read('t')
+  const ids = received.flatMap((one) => ('messageId' in one && one.messageId) || [])
+  expect(ids).toEqual(messages.map(({ id }) => id))
+  expect(ids).toContain('m2')
+  expect(received.at(-1)?.type).toBe('turn-end')
+})
+
+test('a thread whose turn ends while the thread is read has the state after the end (TH1, TH5)', async () => {
+  const engine = memoryEngine()
+  const store = database.newStore()
+  const { threads, open } = worker(engine, { store })
+  const turn = await threads.send('t', 'slow')
+  await until(turn, 'tool-entered')
+  await threads.send('t', 'and quickly', { whenBusy: 'steer', messageId: 'm2' })
+  await vi.waitFor(async () => expect(await store.checkpoints.load(turn.id)).toMatchObject({ sent: [{}] }), {
+    timeout: 5_000,
+  })
+  let reads = 0
+  const late = (runs: DurableRuns): DurableRuns => ({
+    ...bound(runs),
+    async *events(id, options) {
+      const found: ReadEvent[] = []
+      reads++
+      open()
+      for await (const one of runs.events(id, { ...options, follow: true })) found.push(one)
+      await turn.result
+      yield* found
+    },
+  })
+  const state = await processOf(engine, { store, change: late }).threads.read('t')
+  expect(state).toEqual(await threads.read('t'))
+  expect(state.messages.map(({ id }) => id)).toContain('m2')
+  expect(reads).toBe(1)
 })
 
 test('if a process dies before it starts the run of a message, the run starts when the message is sent again or a process calls recover (TH6, TH11)', async () => {

@@ -130,9 +130,10 @@ export class DurableTurns implements TurnRunner {
     }
   }
 
-  async unstoredEvents(thread: string, turn: BegunTurn, seq: number): Promise<UnstoredEvents> {
+  async unstoredEvents(thread: string, turn: BegunTurn, seq: number): Promise<UnstoredEvents | undefined> {
     const log = await this.#openLog(thread, turn, seq)
     await this.#readStored(thread, turn, log)
+    if ((await this.#host.store.load(thread))?.thread.seq !== seq) return undefined
     return { kept: log.kept, retracted: log.retracted, joined: log.joined.map((one) => one.turn) }
   }
 
@@ -162,7 +163,12 @@ export class DurableTurns implements TurnRunner {
     const { after } = log
     const options = { follow, ...(after !== undefined && { after }), ...(signal && { signal }) }
     for await (const one of this.#runs.events(id, options)) {
-      if (mayHaveUserMessage(one)) log.steering = await this.#steeringMessages(thread)
+      if (mayHaveUserMessage(one)) {
+        const stored = await this.#host.store.load(thread)
+        // The thread has stored this event by now. Only its copy has the id of a message that has joined the turn.
+        if (follow && stored && stored.thread.seq > log.from) return
+        log.steering = steeringMessagesOf(stored?.turns ?? [])
+      }
       yield log.read(one)
       if (follow && one.event.type === 'run-stopped') return
     }

@@ -16,6 +16,8 @@ const LOST = 'No result: the stored state of this call was lost.'
 
 /** The log of one turn, from the last event that its thread has stored. */
 export class RunLog {
+  /** The number of the last event that the thread had stored when this log began. */
+  readonly from: number
   /** The queued messages that may join the turn. */
   steering: readonly SteeringMessage[] = []
   /** The numbers of stored events of the thread that are no longer valid. */
@@ -24,8 +26,6 @@ export class RunLog {
   readonly #before: readonly StoredEvent[]
   /** The kept events of the turn that are valid. */
   #turnEvents: StoredEvent[]
-  /** The number of the last event that the thread has stored. */
-  readonly #from: number
   /** The number of the last event in this log. */
   #seq: number
   /** The number that belongs to the run event that is being read. */
@@ -44,14 +44,14 @@ export class RunLog {
     this.#turn = turn
     this.#before = before
     this.#turnEvents = [...own]
-    this.#from = from
+    this.from = from
     this.#seq = from
     this.#eventSeq = from
   }
 
   /** The cursor of the run after which the thread has no events yet. Undefined: it has none of this run. */
   get after(): string | undefined {
-    const offset = this.#from - this.#turn.startSeq
+    const offset = this.from - this.#turn.startSeq
     return offset > 0 ? `${Math.floor(offset / SEQS_PER_BATCH)}.${offset % SEQS_PER_BATCH}` : undefined
   }
 
@@ -62,7 +62,7 @@ export class RunLog {
 
   /** The kept events that the thread has not stored. */
   get kept(): readonly StoredEvent[] {
-    return this.#turnEvents.filter(({ seq }) => seq > this.#from)
+    return this.#turnEvents.filter(({ seq }) => seq > this.from)
   }
 
   /** The turns whose messages have joined this one, with the number of the event that has the message. */
@@ -115,7 +115,7 @@ export class RunLog {
   /** Why the run continues. Undefined if it starts for the first time. */
   #cause(): 'answer' | 'recovery' | 'retry' | undefined {
     if (this.#starts > 1) return 'recovery'
-    if (this.#from === this.#turn.startSeq) return undefined
+    if (this.from === this.#turn.startSeq) return undefined
     return this.#turnEvents.at(-1)?.event.type === 'turn-end' ? 'retry' : 'answer'
   }
 
@@ -131,7 +131,7 @@ export class RunLog {
     const { retracted } = reconcile(this.#before, this.#turnEvents, history)
     const invalid = new Set(retracted)
     this.#turnEvents = this.#turnEvents.filter((one) => !invalid.has(one))
-    for (const { seq } of retracted) if (seq <= this.#from) this.retracted.push(seq)
+    for (const { seq } of retracted) if (seq <= this.from) this.retracted.push(seq)
     const valid = [...this.#before, ...this.#turnEvents].filter(({ turn }) => turn === this.#turn.id)
     this.#push({ type: 'turn-resumed', cause, messages: valid.flatMap(messageIdOf) })
     this.#add(history)

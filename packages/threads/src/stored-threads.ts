@@ -183,14 +183,16 @@ export class StoredThreads<Context> implements Threads<Context> {
   async read(thread: string): Promise<ThreadState> {
     checkId(thread, 'thread')
     const { store } = this.#host
-    const stored = await store.load(thread)
-    if (!stored || stored.thread.isDeleted) return emptyState(thread)
-    // Turns are read before events, so that all messages of each ended turn are read.
-    const turns = await store.turns(thread)
-    const events = await store.events(thread, { keptOnly: true })
-    const active = begunTurns(turns).find(({ status }) => status === 'running')
-    const open = active && (await this.#runner.unstoredEvents(thread, active, stored.thread.seq))
-    return stateOf(stored.thread, turns, events, open)
+    for (;;) {
+      const stored = await store.load(thread)
+      if (!stored || stored.thread.isDeleted) return emptyState(thread)
+      // Turns are read before events, so that all messages of each ended turn are read.
+      const turns = await store.turns(thread)
+      const events = await store.events(thread, { keptOnly: true })
+      const active = begunTurns(turns).find(({ status }) => status === 'running')
+      const open = active && (await this.#runner.unstoredEvents(thread, active, stored.thread.seq))
+      if (open || !active) return stateOf(stored.thread, turns, events, open)
+    }
   }
 
   async turn(thread: string, turn?: string): Promise<Turn | undefined> {

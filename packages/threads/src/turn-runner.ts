@@ -42,8 +42,11 @@ export interface TurnRunner {
   logOf(thread: string, turn: string): EventLog | undefined
   /** Streams the events after `seq` that are not in the store yet, of a turn that runs in another process. Ends when there are none at the moment. */
   follow(thread: string, turn: TurnRecord, seq: number, signal?: AbortSignal): AsyncIterable<StoredEvent>
-  /** Returns the kept events of the running turn that are not stored yet. `seq`: the number of the thread's last stored event. */
-  unstoredEvents(thread: string, turn: BegunTurn, seq: number): Promise<UnstoredEvents>
+  /**
+   * Returns the kept events of the running turn that are not stored yet. `seq`: the number of the thread's last stored event. Undefined: by now the thread
+   * has stored events after that one.
+   */
+  unstoredEvents(thread: string, turn: BegunTurn, seq: number): Promise<UnstoredEvents | undefined>
 }
 
 /** The changes that a running turn has made and not stored yet. */
