@@ -263,7 +263,7 @@ export class DurableTurns implements TurnRunner {
     if (action === 'retry') await this.#runs.retry(run.id)
     if (action !== 'settle' || !hasBegun(turn)) return
     await this.#settleStopped(stored, turn, run)
-    this.#host.changes.notify(thread)
+    this.#host.changes.changed(thread)
   }
 
   async #settleStopped(

@@ -1,13 +1,13 @@
 /** The store, clock and error reporting that all parts of `createThreads` share, and the function that changes a thread. */
 
-import type { ChangeNotifier } from './change-notifier.ts'
 import type { OnError } from './error-reports.ts'
+import type { ThreadChanges } from './thread-changes.ts'
 import { type Claim, newThread } from './thread-records.ts'
 import type { Change, ChangeOptions, StoredThread, ThreadStore } from './thread-store.ts'
 
 export interface Host {
   readonly store: ThreadStore
-  readonly changes: ChangeNotifier
+  readonly changes: ThreadChanges
   /** Returns the time from which leases are computed, and the lease time. `now`: the time of the store, if it has a clock. */
   claim(now?: number): Claim
   /** Reports an error that no caller receives. */

@@ -6,7 +6,7 @@ import type { EventLog } from './event-log.ts'
 import { changeThread, type Host } from './host.ts'
 import { recoverTurn } from './owner-decisions.ts'
 import type { Work } from './thread-records.ts'
-import type { StoredEvent, TurnRecord } from './thread-store.ts'
+import type { TurnRecord } from './thread-store.ts'
 import type { TurnRunner, UnstoredEvents } from './turn-runner.ts'
 import { TurnWork } from './turn-work.ts'
 import { answerTurn, type Resumption, type SendResult } from './user-decisions.ts'
@@ -117,9 +117,6 @@ export class LocalTurns implements TurnRunner {
     return this.#liveTurn(thread, turn)?.log
   }
 
-  /** Streams nothing: other processes write their events to the store, where the reader finds them. */
-  async *follow(): AsyncGenerator<StoredEvent, void> {}
-
   async unstoredEvents(): Promise<UnstoredEvents> {
     return { kept: [], retracted: [], joined: [] }
   }
@@ -140,7 +137,8 @@ export class LocalTurns implements TurnRunner {
       if (ended?.next) this.#begin(thread, ended.next)
       else if (live.get(thread) === begun) live.delete(thread)
       if (ended) this.#callers.keep(thread, ended)
-      changes.notify(thread)
+      const isOpen = (turn: string) => turn === live.get(thread)?.turn.id || ended?.queue.has(turn) === true
+      changes.changed(thread, isOpen)
     })
     if (this.#isClosed) void begun.release()
     return begun

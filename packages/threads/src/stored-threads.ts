@@ -29,6 +29,9 @@ import {
 /** How many threads are taken over before the store is queried again. */
 const PAGE = 100
 
+/** Milliseconds after which `stop` looks again at a turn whose lease has expired. */
+const MIN_WAIT = 200
+
 const SEND_OPTIONS: OptionNames<SendOptions> = {
   messageId: 'id',
   replacing: 'edit before',
@@ -142,14 +145,18 @@ export class StoredThreads<Context> implements Threads<Context> {
   /** Waits until the turn has ended, here or in another process. */
   async #untilEnded(thread: string, turn: string, signal: AbortSignal | undefined): Promise<void> {
     for (;;) {
-      const change = this.#host.changes.listen(thread, signal)
+      const { store, changes } = this.#host
+      const change = changes.listen(thread, turn, 'end')
       try {
-        const stored = await this.#host.store.load(thread, { turn })
+        const stored = await store.load(thread, { turn })
         const active = stored && activeTurn(stored)
         if (active?.id !== turn) return
-        if (active.status === 'running' && active.leaseUntil < (await timeOf(this.#host.store)))
-          await this.#runner.recover(thread)
-        await change.next()
+        if (this.#runner.logOf(thread, turn)) await change.next({ signal })
+        else {
+          const left = active.leaseUntil - (await timeOf(store))
+          if (active.status === 'running' && left < 0) await this.#runner.recover(thread)
+          await change.next({ signal, atMost: Math.max(left, MIN_WAIT) })
+        }
       } finally {
         change.close()
       }
@@ -224,7 +231,7 @@ export class StoredThreads<Context> implements Threads<Context> {
     checkId(thread, 'thread')
     await changeThread(this.#host, thread, deleteThread)
     await this.#runner.release(thread)
-    this.#host.changes.notify(thread)
+    this.#host.changes.changed(thread)
   }
 
   async recover(): Promise<number> {

@@ -12,13 +12,13 @@ import {
   type UserMessage,
 } from '@meanwhile/core'
 import { checkedSendPolicy, type SendPolicy } from './argument-checks.ts'
-import { ChangeNotifier } from './change-notifier.ts'
 import { DurableTurns } from './durable-turns.ts'
 import { type ErrorPlace, reporter } from './error-reports.ts'
 import type { Host } from './host.ts'
-import { type LocalHost, LocalTurns } from './local-turns.ts'
+import { type LiveTurn, type LocalHost, LocalTurns } from './local-turns.ts'
 import type { Preview, ThreadRequest } from './preview.ts'
 import { StoredThreads } from './stored-threads.ts'
+import { ThreadChanges } from './thread-changes.ts'
 import type { ThreadRuns } from './thread-runs.ts'
 import type { ThreadState } from './thread-state.ts'
 import type { ThreadStore, TurnRecord } from './thread-store.ts'
@@ -279,9 +279,10 @@ function localThreads(options: ThreadsOptions): Threads {
     throw new ConfigError('agent', 'must be an agent that createAgent returned, or a function that returns one')
   if (!(Number.isFinite(lease) && lease >= 100))
     throw new ConfigError('lease', 'must be a number of milliseconds, 100 or more')
+  const live = new Map<string, LiveTurn>()
   const host: LocalHost = {
-    ...hostOf(options, lease),
-    live: new Map(),
+    ...hostOf(options, lease, (thread) => live.has(thread)),
+    live,
     agentOf: async (turn, id) => (typeof agent === 'function' ? await agent(infoOf(turn, id)) : agent),
     async contextOf(turn, id) {
       try {
@@ -301,7 +302,7 @@ function durableThreads(options: DurableThreadsOptions): Threads {
     throw new ConfigError('runs', 'must be the object that durableRuns() returns')
   if (typeof agent !== 'function' && !(typeof agent === 'string' && runs.agents.includes(agent)))
     throw new ConfigError('agent', `must be the name of an agent of the runs: ${runs.agents.join(' or ')}`)
-  const host = hostOf(options, START_LIMIT)
+  const host = hostOf(options, START_LIMIT, () => false)
   const turns = new DurableTurns(host, runs, async (turn, id) =>
     typeof agent === 'function' ? await agent(infoOf(turn, id)) : agent,
   )
@@ -311,12 +312,12 @@ function durableThreads(options: DurableThreadsOptions): Threads {
 /** In this time, in milliseconds, a process starts the durable run of a turn that it has stored. After it, other processes may start the run. */
 const START_LIMIT = 1_000
 
-function hostOf({ store, onError }: CommonOptions, lease: number): Host {
+function hostOf({ store, onError }: CommonOptions, lease: number, runsHere: (thread: string) => boolean): Host {
   if (typeof store?.change !== 'function')
     throw new ConfigError('store', 'must be a store of threads, for example memoryThreads()')
   if (onError !== undefined && typeof onError !== 'function') throw new ConfigError('onError', 'must be a function')
   const claim: Host['claim'] = (now = Date.now()) => ({ now, lease })
-  return { store, changes: new ChangeNotifier(), report: reporter(onError), claim }
+  return { store, changes: new ThreadChanges(store, runsHere), report: reporter(onError), claim }
 }
 
 function sendPolicyOf({ whenBusy = 'queue', whenAsking = 'close', maxQueued = 100 }: CommonOptions): SendPolicy {

@@ -40,8 +40,11 @@ export interface TurnRunner {
   close(): Promise<void>
   /** Returns the events of a turn if it runs in this process. */
   logOf(thread: string, turn: string): EventLog | undefined
-  /** Streams the events after `seq` that are not in the store yet, of a turn that runs in another process. Ends when there are none at the moment. */
-  follow(thread: string, turn: TurnRecord, seq: number, signal?: AbortSignal): AsyncIterable<StoredEvent>
+  /**
+   * Streams the events after `seq` that are not in the store yet, of a turn that runs in another process. Ends when there are none at the moment.
+   * Absent: other processes write their events to the store, where readers find them.
+   */
+  follow?(thread: string, turn: TurnRecord, seq: number, signal?: AbortSignal): AsyncIterable<StoredEvent>
   /**
    * Returns the kept events of the running turn that are not stored yet. `seq`: the number of the thread's last stored event. Undefined: by now the thread
    * has stored events after that one.

@@ -48,7 +48,7 @@ export class TurnWriter {
     this.#host = host
     this.#owner = { thread, turn: turn.id, epoch: turn.epoch }
     this.#listener = listener
-    const pushed = () => host.changes.notify(thread)
+    const pushed = () => host.changes.pushed(thread, turn.id)
     this.log = new EventLog(turn.id, seq, () => this.#scheduleWrite(), pushed)
   }
 
@@ -147,6 +147,7 @@ export class TurnWriter {
           saveProgress(stored, this.#owner, { ...progress, ...extra }, claim)
         const requests = await this.#change(decide, { mayBeLost: !extra.checkpoint })
         this.log.stored(batch)
+        this.#tellJoined(progress.joined)
         this.#listener.onRequests(requests)
       } catch (error) {
         putBack()
@@ -156,6 +157,12 @@ export class TurnWriter {
     // The caller of this write receives its error. The next write only waits until this one is done.
     this.#lastWrite = written.catch(() => undefined)
     return written
+  }
+
+  /** Wakes the readers of the turns whose messages have joined this one. */
+  #tellJoined(joined: Progress['joined'] = []): void {
+    const turns = new Set(joined.map(({ turn }) => turn))
+    if (turns.size > 0) this.#host.changes.changed(this.#owner.thread, (turn) => !turns.has(turn))
   }
 
   /** Removes the waiting events, joins and retractions, for one write. `putBack` restores them if the write fails. */

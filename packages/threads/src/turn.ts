@@ -106,8 +106,8 @@ export function turnHandle(host: Host, runner: TurnRunner, thread: string, id: s
     id,
     thread,
     async *events({ after, signal } = {}) {
-      const stored = notDeleted((await host.store.load(thread)) ?? newThread(thread, '', 0))
-      yield* replay(host, runner, stored.thread, id, seqOf(stored.thread, after), signal)
+      const stored = notDeleted((await host.store.load(thread, { turn: id })) ?? newThread(thread, '', 0))
+      yield* replay(host, runner, stored, id, seqOf(stored.thread, after), signal)
     },
     get result() {
       const result = resultOf(host, thread, id)
@@ -120,7 +120,7 @@ export function turnHandle(host: Host, runner: TurnRunner, thread: string, id: s
 
 async function resultOf(host: Host, thread: string, id: string): Promise<TurnResult> {
   for (let turn = id; ; ) {
-    const change = host.changes.listen(thread)
+    const change = host.changes.listen(thread, turn, 'end')
     try {
       const stored = notDeleted((await host.store.load(thread, { turn })) ?? newThread(thread, '', 0))
       const record = stored.turns.find(({ id }) => id === turn)

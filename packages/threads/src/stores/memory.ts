@@ -22,6 +22,8 @@ interface ThreadData {
 /** Stores threads in memory. The messages of a thread stay in memory until the thread is deleted. */
 export function memoryThreads(): ThreadStore {
   const threads = new Map<string, ThreadData>()
+  /** The ids of the threads with turns that have not ended. */
+  const open = new Set<string>()
   const revisions = new Map<string, { readonly revision: number; readonly savedAt: number; readonly text: string }>()
 
   const checkpoints: ThreadStore['checkpoints'] = {
@@ -91,10 +93,13 @@ export function memoryThreads(): ThreadStore {
     if (checkpoint && text !== undefined)
       saveCheckpoint(checkpoint.id, text, checkpoint.checkpoint.revision, checkpoint.expected)
     for (const run of change.deletedCheckpoints ?? []) revisions.delete(run)
-    if (!change.deletesAll) return
-    for (const turn of data.turns.keys()) revisions.delete(turn)
-    data.turns.clear()
-    data.events = []
+    if (change.deletesAll) {
+      for (const turn of data.turns.keys()) revisions.delete(turn)
+      data.turns.clear()
+      data.events = []
+    }
+    if (openTurns(data).length > 0) open.add(id)
+    else open.delete(id)
   }
 
   return {
@@ -124,18 +129,20 @@ export function memoryThreads(): ThreadStore {
     },
     async due(now, limit) {
       const due: string[] = []
-      for (const [id, { thread, turns }] of threads) {
-        const open = [...turns.values()].filter((turn) => isOpen(turn) && !turn.isSuperseded)
-        const active = open.find(({ status }) => status !== 'queued')
-        const isDue = active
-          ? active.status === 'running' && active.leaseUntil < now
-          : !thread.isPaused && open.length > 0
+      for (const id of open) {
+        const data = threads.get(id)
+        const active = data && openTurns(data).find(({ status }) => status !== 'queued')
+        const isDue = active ? active.status === 'running' && active.leaseUntil < now : data?.thread.isPaused === false
         if (isDue) due.push(id)
         if (due.length === limit) break
       }
       return due
     },
   }
+}
+
+function openTurns({ turns }: ThreadData): readonly TurnRecord[] {
+  return [...turns.values()].filter((turn) => isOpen(turn) && !turn.isSuperseded)
 }
 
 function superseded<One extends object>(one: One): One & { readonly isSuperseded: true } {

@@ -24,6 +24,7 @@ import type {
   ThreadStore,
   TurnRecord,
 } from '../thread-store.ts'
+import { PAUSED, turnRows } from './shared.ts'
 import { threadLocks } from './thread-locks.ts'
 
 /** The part of a connection pool that the store uses. A `Pool` of `pg` has it. */
@@ -85,7 +86,7 @@ export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
         if (uncertain && uncertain.before !== before) throw new ThreadError(id, UNKNOWN)
         const change = decide(stored, now)
         const own = randomUUID()
-        await write(connection, id, change, own)
+        await write(connection, id, stored, change, own)
         uncertain = { before, own, result: change.result }
         return change.result
       })
@@ -131,11 +132,12 @@ export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
   async function write(
     connection: PostgresConnection,
     id: string,
+    stored: StoredThread | undefined,
     change: Change<unknown>,
     own: string,
   ): Promise<void> {
     const key = postgresKey(id)
-    const { thread, turns = [], events = [], retracted = [], deletedCheckpoints = [] } = change
+    const { thread, events = [], retracted = [], deletedCheckpoints = [] } = change
     const { checkpoint, droppedThrough, supersededFrom } = change
     if (supersededFrom !== undefined) {
       const supersedes = [sql.supersedeEvents, sql.forgetSuperseded, sql.supersedeTurns]
@@ -145,10 +147,10 @@ export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
       const state = thread.isDeleted ? 2 : thread.isPaused ? 1 : 0
       await connection.query(sql.putThread, [key, state, JSON.stringify(thread), own])
     } else await connection.query(sql.noteChange, [key, own])
-    for (const turn of turns) {
-      const { id, number, status, messageId, startSeq = null, leaseUntil } = turn
+    for (const { turn, lease } of turnRows(stored, change)) {
+      const { id, number, status, messageId, startSeq = null } = turn
       const keys = [postgresKey(id), key, number, status, postgresKey(messageId)]
-      await connection.query(sql.putTurn, [...keys, startSeq, leaseUntil, JSON.stringify(turn)])
+      await connection.query(sql.putTurn, [...keys, startSeq, lease, JSON.stringify(turn)])
     }
     if (events.length > 0) {
       const columns = [
@@ -206,7 +208,8 @@ export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
  */
 export async function setUpPostgresThreads(options: PostgresOptions): Promise<void> {
   const { name, query, setUp } = openPostgres(options, 'setUpPostgresThreads')
-  await setUp('thread_events', postgresThreadsSchema(options.schema))
+  // The index that was added last: of earlier versions it is missing.
+  await setUp('turns_begun', postgresThreadsSchema(options.schema))
   await query(`SELECT threads.number, state, change, lease, checkpoints.save FROM ${name}.threads
     CROSS JOIN ${name}.turns CROSS JOIN ${name}.checkpoints
     CROSS JOIN (SELECT kept FROM ${name}.thread_events) AS events LIMIT 0`)
@@ -225,12 +228,17 @@ CREATE TABLE IF NOT EXISTS ${name}.threads (
   change uuid NOT NULL, record text NOT NULL
 );
 CREATE UNIQUE INDEX IF NOT EXISTS threads_in_order ON ${name}.threads (number);
+CREATE INDEX IF NOT EXISTS threads_listed ON ${name}.threads (number) WHERE state < 2;
 CREATE TABLE IF NOT EXISTS ${name}.turns (
   key text COLLATE "C" PRIMARY KEY, thread text COLLATE "C" NOT NULL, number bigint NOT NULL, status text NOT NULL,
   message text COLLATE "C" NOT NULL, start bigint, lease bigint NOT NULL, superseded boolean NOT NULL DEFAULT false, record text NOT NULL
 );
 CREATE INDEX IF NOT EXISTS turns_in_order ON ${name}.turns (thread, number);
 CREATE INDEX IF NOT EXISTS turns_open ON ${name}.turns (status, lease) WHERE status IN ('queued', 'running', 'waiting');
+CREATE INDEX IF NOT EXISTS turns_open_of_thread ON ${name}.turns (thread)
+  WHERE status IN ('queued', 'running', 'waiting') AND NOT superseded;
+CREATE INDEX IF NOT EXISTS turns_begun ON ${name}.turns (thread, start)
+  WHERE status <> 'joined' AND NOT superseded AND start IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS turns_one_at_a_time ON ${name}.turns (thread)
   WHERE status IN ('running', 'waiting') AND NOT superseded;
 CREATE UNIQUE INDEX IF NOT EXISTS turns_one_per_message ON ${name}.turns (thread, message) WHERE NOT superseded;
@@ -252,12 +260,18 @@ function statementsIn(name: string) {
     // Only changes that may be lost, such as deltas, do not wait for the disk.
     lock: `SELECT pg_try_advisory_xact_lock($1::bigint) AS locked, ${NOW} AS now, set_config('synchronous_commit',
       CASE WHEN $2 THEN 'off' ELSE replace(current_setting('synchronous_commit'), 'off', 'on') END, true)`,
+    // Each part has an index, so the cost does not grow with the number of turns.
     found: read(`SELECT record, change, NULL AS number FROM ${threads} WHERE key = $1
-      UNION ALL SELECT record, NULL, number FROM ${turns} WHERE thread = $1 AND NOT superseded AND (
-        status IN ('queued', 'running', 'waiting') OR key = $2 OR message = $3 OR start = (
-          SELECT max(start) FROM ${turns} WHERE thread = $1 AND NOT superseded AND status <> 'joined'
+      UNION ALL SELECT record, NULL, number FROM (
+        SELECT record, number FROM ${turns}
+          WHERE thread = $1 AND NOT superseded AND status IN ('queued', 'running', 'waiting')
+        UNION SELECT record, number FROM ${turns} WHERE thread = $1 AND NOT superseded AND key = $2
+        UNION SELECT record, number FROM ${turns} WHERE thread = $1 AND NOT superseded AND message = $3
+        UNION (
+          SELECT record, number FROM ${turns}
+          WHERE thread = $1 AND NOT superseded AND status <> 'joined' AND start IS NOT NULL ORDER BY start DESC LIMIT 1
         )
-      ) ORDER BY number NULLS FIRST`),
+      ) AS found ORDER BY number NULLS FIRST`),
     turns: read(`SELECT record FROM ${turns} WHERE thread = $1 AND NOT superseded ORDER BY number`),
     putThread: `INSERT INTO ${threads} (key, state, record, change) VALUES ($1, $2, $3, $4)
       ON CONFLICT (key) DO UPDATE SET state = $2, record = $3, change = $4`,
@@ -277,15 +291,17 @@ function statementsIn(name: string) {
     listAfter:
       read(`SELECT record FROM ${threads} WHERE state < 2 AND number < (SELECT number FROM ${threads} WHERE key = $2)
       ORDER BY number DESC LIMIT $1`),
-    due: read(`SELECT record FROM ${threads} WHERE key IN (
-        SELECT thread FROM ${turns} AS due WHERE NOT superseded AND (
-          (status = 'running' AND lease < $1) OR (
-            status = 'queued' AND threads.state = 0 AND NOT EXISTS (
-              SELECT 1 FROM ${turns} WHERE thread = due.thread AND NOT superseded AND status IN ('running', 'waiting')
-            )
-          )
+    // It begins with the open turns, and looks up each of their threads: other plans read all threads.
+    due: read(`SELECT (SELECT record FROM ${threads} WHERE key = due.thread) AS record FROM (
+        (SELECT thread FROM ${turns} WHERE status = 'running' AND lease < $1 AND NOT superseded LIMIT $2)
+        UNION ALL (
+          SELECT DISTINCT thread FROM ${turns} AS queued WHERE status = 'queued' AND lease < ${PAUSED} AND NOT superseded
+            AND (SELECT state FROM ${threads} WHERE key = queued.thread) = 0
+            AND NOT EXISTS (
+              SELECT 1 FROM ${turns} WHERE thread = queued.thread AND NOT superseded AND status IN ('running', 'waiting')
+            ) LIMIT $2
         )
-      ) LIMIT $2`),
+      ) AS due LIMIT $2`),
     now: read(`SELECT ${NOW} AS now`),
     forgetSuperseded: `DELETE FROM ${checkpoints} WHERE key IN (SELECT key FROM ${turns} WHERE thread = $1 AND start >= $2)`,
     eraseCheckpoints: `DELETE FROM ${checkpoints} WHERE key IN (SELECT key FROM ${turns} WHERE thread = $1)`,

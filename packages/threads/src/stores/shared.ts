@@ -1,7 +1,7 @@
 /** Functions that all stores of this package share. */
 
 import { CheckpointConflictError, type StoredCheckpoint } from '@meanwhile/core'
-import type { TurnRecord } from '../thread-store.ts'
+import type { Change, StoredThread, TurnRecord } from '../thread-store.ts'
 
 /** Whether the turn has not ended. */
 export function isOpen({ status }: TurnRecord): boolean {
@@ -10,6 +10,30 @@ export function isOpen({ status }: TurnRecord): boolean {
 
 /** Compares two turns by their numbers, for `sort`. */
 export const byNumber = (a: TurnRecord, b: TurnRecord): number => a.number - b.number
+
+/** The `lease` of the queued turns of a paused thread in their rows, so that `due` does not read them. */
+export const PAUSED: number = Number.MAX_SAFE_INTEGER
+
+/** A turn to write. */
+export interface TurnRow {
+  readonly turn: TurnRecord
+  /** The value of its column `lease`. */
+  readonly lease: number
+}
+
+/** Returns the turns that a change writes. If it pauses the thread or continues it, those are also all its queued turns. */
+export function turnRows(stored: StoredThread | undefined, change: Change<unknown>): readonly TurnRow[] {
+  const { thread, turns = [] } = change
+  const was = stored?.thread.isPaused === true
+  const isPaused = thread?.isPaused ?? was
+  const written = new Set(turns.map(({ id }) => id))
+  const others = isPaused === was ? [] : (stored?.turns ?? []).filter(({ id }) => !written.has(id)).filter(isQueued)
+  return [...turns, ...others].map((turn) => ({ turn, lease: isPaused && isQueued(turn) ? PAUSED : turn.leaseUntil }))
+}
+
+function isQueued({ status }: TurnRecord): boolean {
+  return status === 'queued'
+}
 
 /** Returns the JSON text of a checkpoint. Throws a `RangeError` unless the revision is a safe integer above `expected`. */
 export function checkpointText(checkpoint: StoredCheckpoint, expected: number): string {

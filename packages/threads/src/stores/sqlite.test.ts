@@ -167,3 +167,23 @@ test('sqlite: the files of a new database can only be read by their user, and th
   sqliteThreads(path).close()
   expect(await modes()).toContainEqual([basename(path), 0o640])
 })
+
+test('sqlite: no statement reads more rows because there are more finished, paused or deleted threads (W62)', () => {
+  const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
+  sqliteThreads(path).close()
+  const statements = prepare.mock.calls.map(([text]) => text)
+  prepare.mockRestore()
+  const database = new DatabaseSync(path)
+  const plans = statements.map((text) => {
+    // The numbers of the values are enough for a plan.
+    const rows = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all()
+    return { text, scans: rows.map(({ detail }) => String(detail)).filter((detail) => detail.startsWith('SCAN')) }
+  })
+  database.close()
+  expect(plans.length).toBeGreaterThan(20)
+  // The list reads a page of an index that has no deleted threads. Everything else is found by a key.
+  const listed = plans.filter(({ scans }) => scans.includes('SCAN threads USING INDEX threads_listed'))
+  expect(listed.map(({ text }) => text.endsWith('ORDER BY number DESC LIMIT ?'))).toEqual([true])
+  const others = plans.filter((plan) => !listed.includes(plan))
+  expect(others.filter(({ scans }) => scans.some((scan) => !/^SCAN (\d|SUBQUERY|\(subquery)/.test(scan)))).toEqual([])
+})

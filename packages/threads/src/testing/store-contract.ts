@@ -279,6 +279,12 @@ const cases: readonly (readonly [string, Check])[] = [
       same((await elsewhere.due(100, 10)).toSorted(), ['late', 'left'], 'the due threads')
       same((await elsewhere.due(100, 1)).length, 1, 'the number of due threads with limit 1')
       same((await elsewhere.due(101, 10)).toSorted(), ['late', 'left', 'running'], 'the due threads at a later time')
+      await write(store, 'left', { thread: threadOf('left', { isPaused: true }) })
+      same(await elsewhere.due(100, 10), ['late'], 'the due threads after a queue was paused')
+      await write(store, 'left', { thread: threadOf('left', { isPaused: true }), turns: [turnOf(10, 'queued')] })
+      same(await elsewhere.due(100, 10), ['late'], 'the due threads after a message was added to a paused queue')
+      await write(store, 'left', { thread: threadOf('left') })
+      same((await elsewhere.due(100, 10)).toSorted(), ['late', 'left'], 'the due threads after the queue continues')
     },
   ],
   [
