@@ -1,19 +1,27 @@
-/** Gives each input to a library, and collects the rules that its requests break. */
+/** Gives each input to a library, and collects its requests and the rules that they break. */
 
 import { messageOf } from '@meanwhile/core'
 import { type Refusal, rules } from '@meanwhile/harness/rules'
 import { serveModels, type WireName } from '@meanwhile/harness/server'
 import type { PeerRun } from '../peers/driver.ts'
-import { INPUTS } from './inputs.ts'
+import { INPUTS, type Input } from './inputs.ts'
 
 /** The result of one input on one wire. */
 export interface Sent {
   readonly input: string
   readonly wire: WireName
+  readonly requests: readonly SentRequest[]
   /** The first place where each rule was broken. */
   readonly refusals: readonly Refusal[]
   /** Why the run ended with an error, if it did. */
   readonly error?: string
+}
+
+export interface SentRequest {
+  readonly url: string
+  /** By lower-case name. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: unknown
 }
 
 /** The longest that one input may take, in milliseconds. */
@@ -21,30 +29,36 @@ const TIME = 30_000
 
 const likely = rules.filter(({ sure }) => sure === 'likely').map(({ id }) => id)
 
-/** Whatever a library sends is accepted. */
 export async function sentBy(run: PeerRun, wire: WireName): Promise<readonly Sent[]> {
   const all: Sent[] = []
-  for (const { name, tools, script, result } of INPUTS) {
-    await using server = await serveModels({ script, rules: { apply: 'report', also: likely } })
-    const error = await run({
-      wire,
-      url: server.url,
-      prompt: 'How is the weather?',
-      tools,
-      work: async () => result,
-      signal: AbortSignal.timeout(TIME),
-      dropIn: (wrapped) => wrapped,
-    }).then(() => undefined, messageOf)
-    const found = new Map<string, Refusal>()
-    for (const { refusals = [] } of await server.requests()) {
-      for (const refusal of refusals) if (!found.has(refusal.rule)) found.set(refusal.rule, refusal)
-    }
-    all.push({
-      input: name,
-      wire,
-      refusals: [...found.values()],
-      ...(error !== undefined && { error }),
-    })
+  for (const input of INPUTS) {
+    const send = (url: string, signal: AbortSignal) =>
+      run({
+        wire,
+        url,
+        prompt: 'How is the weather?',
+        tools: input.tools,
+        work: async () => input.result,
+        signal,
+        dropIn: (wrapped) => wrapped,
+      })
+    all.push(await judged(input, wire, send))
   }
   return all
+}
+
+/** Whatever `send` sends is accepted, and answered from the input's script. */
+export async function judged(
+  { name, script }: Input,
+  wire: WireName,
+  send: (url: string, signal: AbortSignal) => Promise<unknown>,
+): Promise<Sent> {
+  await using server = await serveModels({ script, rules: { apply: 'report', also: likely } })
+  const error = await send(server.url, AbortSignal.timeout(TIME)).then(() => undefined, messageOf)
+  const requests = await server.requests()
+  const found = new Map<string, Refusal>()
+  for (const { refusals = [] } of requests) {
+    for (const refusal of refusals) if (!found.has(refusal.rule)) found.set(refusal.rule, refusal)
+  }
+  return { input: name, wire, requests, refusals: [...found.values()], ...(error !== undefined && { error }) }
 }

@@ -50,7 +50,14 @@ export async function packagesOf(name: PeerName, folder: string): Promise<readon
   return await Promise.all(PACKAGES[name].map(async (one) => `${one} ${await versionOf(one, folder)}`))
 }
 
+/** The same for a folder whose `package.json` has exact versions, whether they are installed or not. */
+export async function packagesWanted(name: PeerName, folder: string): Promise<readonly string[]> {
+  const { devDependencies } = WANTED.parse(JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')))
+  return PACKAGES[name].map((one) => `${one} ${devDependencies[one]}`)
+}
+
 const MANIFEST = z.object({ version: z.string() })
+const WANTED = z.object({ devDependencies: z.record(z.string(), z.string()) })
 
 /** Searched for as Node does: in the folder, and in all folders above it. */
 async function versionOf(name: string, folder: string): Promise<string | undefined> {
