@@ -1,4 +1,3 @@
-import { readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { Plugin } from 'vite'
@@ -41,16 +40,16 @@ const watchedModels: Plugin = {
 export const env = { NODE_COMPILE_CACHE: path('node_modules/.cache/compiled') }
 
 /**
- * The tests of one folder. They run on the sources of the packages, in processes that run several files one after another: no file
- * leaves state behind.
+ * The tests of some folders. They run on the sources of the packages, in processes that run many files one after another, so that each
+ * process loads the packages and their clients once: no file leaves state behind.
  */
-function project(root: string, name: string): TestProjectInlineConfiguration {
+function project(name: string, include: string): TestProjectInlineConfiguration {
   return {
-    root,
     plugins: [watchedModels],
     ...sources,
     test: {
       name,
+      include: [include],
       // Separate commands run the tests that start our programs, and those that need PostgreSQL or a browser.
       exclude: [...configDefaults.exclude, '**/*.{program,durable,browser,deep}.test.ts'],
       environment: 'node',
@@ -64,15 +63,12 @@ function project(root: string, name: string): TestProjectInlineConfiguration {
   }
 }
 
-const folders = ['packages', 'apps'].flatMap((parent) =>
-  readdirSync(parent).map((name) => project(`${parent}/${name}`, name)),
-)
-
 export default defineConfig({
   test: {
     // Vitest would leave one processor to itself, and so use one of two. One process more, because some tests wait for a server or a timer.
     maxWorkers: availableParallelism() + 1,
-    projects: [...folders, project('scripts', 'scripts')],
+    // Apart, because apps set up telemetry for their whole process, as programs do.
+    projects: [project('packages', '{packages,scripts}/**/*.test.ts'), project('apps', 'apps/**/*.test.ts')],
     coverage: {
       provider: 'v8',
       include: ['packages/*/src/**/*.ts'],

@@ -11,22 +11,22 @@ const HELP = `npm run test:fast [-- --base COMMIT]
 
 const { values } = parseArgs({ options: { base: { type: 'string', default: 'main' }, help: { type: 'boolean' } } })
 
-/** The vitest projects that contain the changed files. */
-function changedProjects(base: string): readonly string[] {
+/** The folders with tests that contain the changed files. */
+function changedFolders(base: string): readonly string[] {
   const git = (...args: readonly string[]) =>
     execFileSync('git', args, { encoding: 'utf8' }).split('\n').filter(Boolean)
   const files = [
     ...git('diff', '--name-only', '--merge-base', base),
     ...git('ls-files', '--others', '--exclude-standard'),
   ]
-  const projects = files.flatMap((file) => {
+  const folders = files.flatMap((file) => {
     const [top, folder] = file.split('/')
-    if (top === 'scripts') return top
+    if (top === 'scripts') return `${top}/`
     if (!folder || (top !== 'packages' && top !== 'apps')) return []
-    // Neither a deleted folder nor a single file is a project.
-    return existsSync(join(top, folder, 'package.json')) ? folder : []
+    // A deleted folder has no tests, nor has a single file.
+    return existsSync(join(top, folder, 'package.json')) ? `${top}/${folder}/` : []
   })
-  return [...new Set(projects)]
+  return [...new Set(folders)]
 }
 
 function run(command: string, ...args: readonly string[]): void {
@@ -37,11 +37,8 @@ function run(command: string, ...args: readonly string[]): void {
 if (values.help) {
   console.log(HELP)
 } else {
-  const projects = changedProjects(values.base)
+  const folders = changedFolders(values.base)
   run('tsc', '-b')
-  if (projects.length === 0) console.log(`No tested folder has changed since ${values.base}.`)
-  else {
-    const chosen = projects.map((name) => `--project=${name}`)
-    run('vitest', 'run', '--changed', values.base, '--passWithNoTests', ...chosen)
-  }
+  if (folders.length === 0) console.log(`No tested folder has changed since ${values.base}.`)
+  else run('vitest', 'run', '--changed', values.base, '--passWithNoTests', ...folders)
 }

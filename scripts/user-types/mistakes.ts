@@ -1,6 +1,6 @@
 /** The commonest mistakes of users, especially of those who know the AI SDK, and what the compiler must say about each. */
 
-import { compiled, type Settings, written } from './project.ts'
+import { written } from './project.ts'
 
 interface Mistake {
   /** One statement of the user. */
@@ -135,19 +135,21 @@ new ToolLoopAgent(eager({ model: theirs, tools }, { weather: 'read' }))
 export {}
 `
 
+const FIRST = HEAD.split('\n').length
+
+/** Writes all mistakes into a file of a user, and returns its path. */
+export function mistakesFile(): Promise<string> {
+  return written('mistakes.ts', HEAD + MISTAKES.map(({ code }) => `${code}\n`).join('') + RIGHT)
+}
+
 /** @throws {Error} A mistake compiles, or the compiler does not say what it must. The message lists each with what the compiler says. */
-export async function checkMistakes(settings: Settings): Promise<void> {
-  const file = await written(
-    `mistakes.${settings.version}.ts`,
-    HEAD + MISTAKES.map(({ code }) => `${code}\n`).join('') + RIGHT,
-  )
-  const first = HEAD.split('\n').length
-  const said = byLine(await compiled(settings, [file]), file)
+export function checkMistakes(output: string, file: string): void {
+  const said = byLine(output, file)
   const untold = MISTAKES.flatMap(({ code, says }, index) => {
-    const text = said.get(first + index) ?? 'nothing'
+    const text = said.get(FIRST + index) ?? 'nothing'
     return text.includes(says) ? [] : [`${code}\n  must say: ${says}\n  says: ${text}`]
   })
-  const others = [...said].filter(([line]) => line < first || line >= first + MISTAKES.length)
+  const others = [...said].filter(([line]) => line < FIRST || line >= FIRST + MISTAKES.length)
   const problems = [...untold, ...others.map(([line, text]) => `line ${line}, which is right: ${text}`)]
   if (problems.length > 0) throw new Error(problems.join('\n'))
 }

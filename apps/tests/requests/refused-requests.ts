@@ -20,10 +20,13 @@ const accepted = new Set<string>()
 /** The most hashes that are kept: long runs make millions of requests. */
 const MOST = 10_000
 
-/** A line for each refusal of a request of this model, written for all wires. */
-export function refusedRequests({ id, requests }: ScriptedModel): readonly string[] {
+/** A line for each refusal of a request of this model, written for all wires. `isChecked` is asked once for each request. */
+export function refusedRequests(
+  { id, requests }: ScriptedModel,
+  isChecked: () => boolean = () => true,
+): readonly string[] {
   return requests.flatMap((request, i) => {
-    if (request.messages.length > LONG && i < requests.length - 1) return []
+    if (!isChecked() || (request.messages.length > LONG && i < requests.length - 1)) return []
     const key = keyOf(request)
     if (key !== undefined && accepted.has(key)) return []
     const refused = WIRES.flatMap((wire) =>

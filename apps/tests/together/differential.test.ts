@@ -9,7 +9,7 @@ import { retryModel } from '@meanwhile/middleware'
 import { anthropic } from '@meanwhile/models/anthropic'
 import { openai } from '@meanwhile/models/openai'
 import { played } from '@meanwhile/tests/clock'
-import { byTurns } from '@meanwhile/tests/size'
+import { byTurns, ofEachKind } from '@meanwhile/tests/size'
 import { TracerProvider } from '@opentelemetry/sdk-trace'
 import OpenAI from 'openai'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -104,7 +104,10 @@ function count(executions: readonly string[]): Map<string, number> {
 
 const EFFECTS = ['read', 'idempotent', 'reversible', 'external'] as const
 
-const cases = quirks.map((quirk, at) => ({
+/** In small runs two forms of each quirk on each wire. */
+const forms = ofEachKind(quirks, ({ id, wire }) => `${id} ${wire}`, { small: 2, middle: 400, whole: 400 })
+
+const cases = forms.map((quirk, at) => ({
   ...quirk,
   effects: byTurns(EFFECTS, { small: 1, middle: 2, whole: 4 }, at),
 }))

@@ -154,7 +154,7 @@ test('callLimits and eagerTools: the same calls are made, in call order, however
         }
       },
     ),
-    propertyRuns({ small: 20, middle: 100, whole: 3_000 }),
+    propertyRuns({ small: 20, middle: 50, whole: 3_000 }),
   )
 })
 

@@ -7,7 +7,7 @@ import { watchLeaks } from '@meanwhile/harness/assert'
 import { type Quirk, quirkResponse, quirks } from '@meanwhile/harness/quirks'
 import { anthropic, messagesWire } from '@meanwhile/models/anthropic'
 import { chatWire, openai, responsesWire } from '@meanwhile/models/openai'
-import { byTurns } from '@meanwhile/tests/size'
+import { byTurns, ofEachKind } from '@meanwhile/tests/size'
 import OpenAI from 'openai'
 import { afterEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -135,7 +135,10 @@ const readable = quirks.filter(
 )
 
 const EFFECTS = ['read', 'external'] as const
-const cases = readable.map((quirk, at) => ({
+/** In small runs two forms of each quirk on each wire. */
+const forms = ofEachKind(readable, ({ id, wire }) => `${id} ${wire}`, { small: 2, middle: 400, whole: 400 })
+
+const cases = forms.map((quirk, at) => ({
   ...quirk,
   effects: byTurns(EFFECTS, { small: 1, middle: 2, whole: 2 }, at),
 }))

@@ -21,10 +21,13 @@ import { call, respond, say, scriptedModel } from '../testing.ts'
 const ESCAPES = 30_000
 const MOST = 3_000_000
 
+/** How many flows have begun: on a busy machine a time limit may end one before that. Each that has must be closed. */
+let begun = 0
 let closed = 0
 /** What happens 20 ms after the next flow has begun to pour. */
 let whenPouring: (() => void)[] = []
 beforeEach(() => {
+  begun = 0
   closed = 0
   whenPouring = []
 })
@@ -36,6 +39,7 @@ afterEach(() => {
 /** Yields without ever waiting. */
 async function* pour<Event, Result>(event: Event, result: Result): AsyncGenerator<Event, Result, undefined> {
   const begin = performance.now()
+  begun++
   try {
     for (const act of whenPouring.splice(0)) after(20, act)
     for (let n = 0; n < MOST && performance.now() - begin < ESCAPES; n++) {
@@ -86,7 +90,7 @@ test('a time limit ends a generator tool that never waits (P9)', async () => {
   const { messages, text } = await run.result
   expect(messages.map(textOf)).toContain('pour was cut off after its time limit of 60 ms; its effect may have happened')
   expect(text).toBe('Done')
-  expect(closed).toBe(1)
+  expect(closed).toBe(begun)
 })
 
 test('an abort of the run, a cancel now and cancelTool end one (P9)', async () => {
@@ -166,7 +170,7 @@ test('without a run, a time limit, a signal and a cancel end one (P9)', async ()
   const run = runTool(pouring(), {})
   whilePouring(() => run.cancel())
   await expect(run).rejects.toMatchObject({ name: 'ToolCancelledError' })
-  expect(closed).toBe(3)
+  expect(closed).toBe(begun)
 })
 
 test('a time limit ends the work of a background call that never waits (P9)', async () => {
@@ -176,7 +180,7 @@ test('a time limit ends the work of a background call that never waits (P9)', as
     tools,
   }).run('Go')
   expect(messages.map(textOf).join()).toContain('pour was cut off after its time limit of 20 ms')
-  expect(closed).toBe(1)
+  expect(closed).toBe(begun)
 })
 
 test('several that never wait run in parallel, and each has its time limit (P9)', async () => {
@@ -192,7 +196,7 @@ test('several that never wait run in parallel, and each has its time limit (P9)'
   const { messages } = await createAgent({ model: asking('a', 'b', 'c'), tools: [counting] }).run('Go')
   expect(messages.map(textOf).filter((text) => text.startsWith('pour was cut off'))).toHaveLength(3)
   expect([...counts.keys()]).toEqual(['a', 'b', 'c'])
-  expect(closed).toBe(3)
+  expect(closed).toBe(begun)
 })
 
 test('an abort ends a model that yields without waiting, in a step and in a side call (P9)', async () => {

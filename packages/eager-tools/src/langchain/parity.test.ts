@@ -5,7 +5,7 @@ import { RunnableLambda } from '@langchain/core/runnables'
 import { BaseTracer } from '@langchain/core/tracers/base'
 import { interrupt, MemorySaver, StateGraph } from '@langchain/langgraph'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
-import { sized } from '@meanwhile/tests/size'
+import { byTurns } from '@meanwhile/tests/size'
 import { createMiddleware, modelRetryMiddleware, type ToolRuntime, tool } from 'langchain'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -140,11 +140,19 @@ const reads: Readonly<Record<string, Read>> = {
   'all modes': streamed(['values', 'updates', 'messages', 'custom', 'debug', 'tasks', 'checkpoints', 'tools']),
 }
 
-/** `npm test` makes a part of them. */
-const read = ['invoke', 'messages', 'all modes', 'streamEvents v2', 'streamEvents v3', ...Object.keys(reads)].slice(
-  0,
-  sized({ small: 5, middle: 20, whole: 100 }),
-)
+/** What tells most, and the rest, which mostly tells a part of it. */
+const most = ['invoke', 'messages', 'all modes', 'streamEvents v2', 'streamEvents v3']
+const rest = Object.keys(reads).filter((name) => !most.includes(name))
+
+/** Each of these with some of the reads, by turns: in small runs with two of those that tell most, so that all of them occur. */
+function readEach(names: readonly string[]): (readonly [read: string, name: string])[] {
+  return names.flatMap((name, at) =>
+    [
+      ...byTurns(most, { small: 2, middle: 5, whole: 5 }, 2 * at),
+      ...byTurns(rest, { small: 0, middle: 4, whole: rest.length }, 4 * at),
+    ].map((read) => [read, name] as const),
+  )
+}
 
 interface Case {
   readonly work?: ((runtime: ToolRuntime) => unknown) | undefined
@@ -207,7 +215,7 @@ async function told(read: Read, { work, generator, responses = [looks('1', 'a', 
   return { both, early, warnings }
 }
 
-test.for(read.flatMap((read) => [...Object.keys(works), 'yields'].map((work) => [read, work] as const)))(
+test.for(readEach([...Object.keys(works), 'yields']))(
   '%s: chunks, events and callbacks are equal if the tool %s (W48)',
   async ([read, work]) => {
     const { both, early } = await told(
@@ -244,7 +252,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
 }
 
-test.for(read.flatMap((read) => Object.keys(cases).map((one) => [read, one] as const)))(
+test.for(readEach(Object.keys(cases)))(
   '%s: chunks, events and callbacks are equal if %s (W48)',
   async ([read, one]) => {
     const work = works['asks a model']
@@ -272,9 +280,9 @@ const late: Readonly<Record<string, (runtime: ToolRuntime) => unknown>> = {
 
 /** They contain the config of an inner graph as it is, with all handlers. */
 const withConfigs = new Set(['debug', 'checkpoints', 'all modes'])
-const lateReads = read
-  .flatMap((read) => Object.keys(late).map((work) => [read, work] as const))
-  .filter(([read, work]) => !(work.startsWith('runs another graph') && withConfigs.has(read)))
+const lateReads = readEach(Object.keys(late)).filter(
+  ([read, work]) => !(work.startsWith('runs another graph') && withConfigs.has(read)),
+)
 
 test.for(lateReads)(
   '%s: a tool of which a call was used %s while the agent waits for it: everything is equal, and it runs once (W46, W48)',

@@ -6,6 +6,7 @@ import { type Quirk, quirkResponse, quirks } from '@meanwhile/harness/quirks'
 import { retryModel } from '@meanwhile/middleware'
 import { anthropic } from '@meanwhile/models/anthropic'
 import { openai } from '@meanwhile/models/openai'
+import { ofEachKind } from '@meanwhile/tests/size'
 import { createThreads, memoryThreads } from '@meanwhile/threads'
 import OpenAI from 'openai'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -25,7 +26,10 @@ function modelOf({ wire }: Quirk, fetch: typeof globalThis.fetch): Model {
   return openai({ client: new OpenAI(options), model: 'm', api, idleTimeout: 100 })
 }
 
-test.for(quirks)('on $wire: $title; the client has the messages of the thread (q$id, UI2, UI5)', async (quirk) => {
+/** In small runs two forms of each quirk on each wire: the tests of the adapters read all of them. */
+const forms = ofEachKind(quirks, ({ id, wire }) => `${id} ${wire}`, { small: 2, middle: 400, whole: 400 })
+
+test.for(forms)('on $wire: $title; the client has the messages of the thread (q$id, UI2, UI5)', async (quirk) => {
   const mock = mockModels({
     script: [quirkResponse(quirk), respond(say('Done.')), respond(say('Hello.'))],
     // A part with thinking (qC26) goes back to Mistral, which has other ids than the other quirks.

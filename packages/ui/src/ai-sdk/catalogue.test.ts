@@ -2,6 +2,7 @@ import { createAgent, type Tool, tool } from '@meanwhile/core'
 import { respond, say } from '@meanwhile/core/testing'
 import { mockModels } from '@meanwhile/harness'
 import { type Quirk, quirkResponse, quirks } from '@meanwhile/harness/quirks'
+import { ofEachKind } from '@meanwhile/tests/size'
 import { createThreads, memoryThreads, type ThreadEvent } from '@meanwhile/threads'
 import { expect, test } from 'vitest'
 import * as z from 'zod'
@@ -23,7 +24,10 @@ function threadsOf(quirk: Quirk) {
   return createThreads({ agent: createAgent({ model, tools: tools as Tool[] }), store: memoryThreads() })
 }
 
-test.for(quirks)('on $wire: $title, and a browser has the messages of the thread (UI2, UI5, q$id)', async (quirk) => {
+/** In small runs two forms of each quirk on each wire: the tests of the adapters read all of them. */
+const forms = ofEachKind(quirks, ({ id, wire }) => `${id} ${wire}`, { small: 2, middle: 400, whole: 400 })
+
+test.for(forms)('on $wire: $title, and a browser has the messages of the thread (UI2, UI5, q$id)', async (quirk) => {
   const threads = threadsOf(quirk)
   const turn = await threads.send('t', 'Go')
   const live: ThreadEvent[] = []
