@@ -35,7 +35,8 @@ export function ChatPage({ id, loaded }: ChatPageProps) {
             if (part.type !== 'dynamic-tool') return null
             return (
               <section key={key}>
-                {part.toolName}: {part.state}
+                {part.title ?? part.toolName}: {part.state}
+                <pre>{JSON.stringify(part.input, undefined, 2)}</pre>
                 {part.state === 'approval-requested' && (
                   <button
                     type="button"

@@ -1,6 +1,14 @@
 /** The middleware `redact()`: masks secrets in model requests, in model responses and in spans. */
 
-import { type CaptureContent, ConfigError, checkOptions, type Middleware, map, messageOf } from '@meanwhile/core'
+import {
+  type CaptureContent,
+  ConfigError,
+  checkOptions,
+  type Json,
+  type Middleware,
+  map,
+  messageOf,
+} from '@meanwhile/core'
 import { branded } from '@meanwhile/core/calls'
 import { checkCounts, checkFunctions } from './check-options.ts'
 import { DECIDED } from './decision-record.ts'
@@ -66,11 +74,13 @@ export function redact(options: RedactOptions = {}): Middleware {
     },
     ...(persist && {
       async *wrapAgent(setup, next) {
-        return yield* map(next(setup), (event) =>
-          event.type === 'custom' && event.name === DECIDED
-            ? { ...event, data: maskedData(masker, event.data) }
-            : event,
-        )
+        return yield* map(next(setup), (event) => {
+          // What is decided, what is asked, and results inside calls stay stored in threads, apart from the history.
+          if (event.type === 'custom' && event.name === DECIDED)
+            return { ...event, data: maskedData(masker, event.data) }
+          if (event.type === 'question') return { ...event, payload: maskedData(masker, event.payload) as Json }
+          return event.type === 'tool-end' && event.path ? { ...event, message: masked.result(event.message) } : event
+        })
       },
       beforeModel(state) {
         const messages = masked.history(state.messages)

@@ -276,6 +276,7 @@ export class DurableTurns implements TurnRunner {
     await this.#readStored(thread, turn, log)
     log.steering = await this.#steeringMessages(thread)
     log.stop(messages)
+    log.end(outcome)
     const { kept: events, joined, retracted, seq: droppedThrough } = log
     const progress = { events, joined, retracted, droppedThrough }
     await this.#settle(thread, turn, { attempts: run.attempts, outcome, progress })

@@ -15,9 +15,18 @@ export {
   UnknownMessageError,
   UnknownTurnError,
 } from './thread-errors.ts'
-export type { EndStatus, ErrorInfo, RunEvent, ThreadEvent, ThreadEventBody, TurnEvent } from './thread-events.ts'
+export type {
+  EndStatus,
+  ErrorInfo,
+  InsideCard,
+  InsideEvent,
+  RunEvent,
+  ThreadEvent,
+  ThreadEventBody,
+  TurnEvent,
+} from './thread-events.ts'
 export type { StoppedThreadRun, ThreadRunEvent, ThreadRunStatus, ThreadRuns } from './thread-runs.ts'
-export type { ThreadMessage, ThreadState, TurnState } from './thread-state.ts'
+export type { ThreadInside, ThreadMessage, ThreadState, TurnState } from './thread-state.ts'
 export type {
   Change,
   ChangeOptions,

@@ -8,4 +8,11 @@ export function isKept(event: ThreadEventBody): boolean {
   return KEPT.has(event.type)
 }
 
-const KEPT: ReadonlySet<string> = new Set(['turn-start', 'turn-resumed', 'turn-end', 'message', 'history-replaced'])
+const KEPT: ReadonlySet<string> = new Set([
+  'turn-start',
+  'turn-resumed',
+  'turn-end',
+  'message',
+  'history-replaced',
+  'inside',
+])

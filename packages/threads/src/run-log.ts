@@ -1,13 +1,16 @@
 /** Turns the events of a durable run into events of its thread, with numbers and message ids. Every process computes the same numbers and ids. */
 
 import type { AgentEvent, Message } from '@meanwhile/core'
+import { AskedCalls } from './asked-calls.ts'
 import { isKept } from './kept-events.ts'
+import type { Outcome } from './owner-decisions.ts'
 import { isFromUser, type SteeringMessage } from './steering.ts'
 import type { ThreadEventBody } from './thread-events.ts'
 import { historyOf, missingResults, reconcile, type TurnEvents } from './thread-history.ts'
 import type { BegunTurn } from './thread-records.ts'
 import type { ThreadRunEvent } from './thread-runs.ts'
 import type { StoredEvent } from './thread-store.ts'
+import { STOPPED } from './user-decisions.ts'
 
 /** How many event numbers of the thread are reserved for each batch of run events. */
 const SEQS_PER_BATCH = 2 ** 20
@@ -26,6 +29,7 @@ export class RunLog {
   readonly #before: readonly StoredEvent[]
   /** The kept events of the turn that are valid. */
   #turnEvents: StoredEvent[]
+  readonly #asked: AskedCalls
   /** The number of the last event in this log. */
   #seq: number
   /** The number that belongs to the run event that is being read. */
@@ -44,6 +48,10 @@ export class RunLog {
     this.#turn = turn
     this.#before = before
     this.#turnEvents = [...own]
+    this.#asked = new AskedCalls(
+      own.map(({ event }) => event),
+      turn.interrupts,
+    )
     this.from = from
     this.#seq = from
     this.#eventSeq = from
@@ -96,6 +104,12 @@ export class RunLog {
     }
   }
 
+  /** Adds the cards of questions that are new, or are no longer open. */
+  end({ status, ...outcome }: Outcome): void {
+    if ('interrupts' in outcome) this.#pushAll(this.#asked.waits(outcome.interrupts))
+    else if (status !== 'failed') this.#pushAll(this.#asked.closed(this.#turn.closing ?? STOPPED))
+  }
+
   #begin(): void {
     this.#starts++
     this.#isRunning = true
@@ -134,6 +148,7 @@ export class RunLog {
     for (const { seq } of retracted) if (seq <= this.from) this.retracted.push(seq)
     const valid = [...this.#before, ...this.#turnEvents].filter(({ turn }) => turn === this.#turn.id)
     this.#push({ type: 'turn-resumed', cause, messages: valid.flatMap(messageIdOf) })
+    this.#pushAll(this.#asked.answered(this.#turn.interrupts, this.#turn.answers))
     this.#add(history)
   }
 
@@ -172,6 +187,11 @@ export class RunLog {
     const stored: StoredEvent = { seq: this.#seq, turn: this.#turn.id, ...(kept && { isKept: true }), event }
     if (kept) this.#turnEvents.push(stored)
     this.#events.push(stored)
+    this.#pushAll(this.#asked.read(event))
+  }
+
+  #pushAll(events: readonly ThreadEventBody[]): void {
+    for (const event of events) this.#push(event)
   }
 }
 

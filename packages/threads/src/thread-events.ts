@@ -1,6 +1,6 @@
 /** The types of the events that a turn emits: events of the turn itself, and events of its run. */
 
-import type { AgentEvent, PendingInterrupt, ToolMessage, UserMessage } from '@meanwhile/core'
+import type { AgentEvent, Json, PathPart, PendingInterrupt, ToolMessage, UserMessage } from '@meanwhile/core'
 
 /** An error as plain data, without stack and cause. */
 export interface ErrorInfo {
@@ -30,7 +30,37 @@ export type TurnEvent =
       readonly interrupts: readonly PendingInterrupt[]
       readonly settled: readonly ToolMessage[]
     }
+  | InsideEvent
   | { readonly type: 'turn-end'; readonly status: EndStatus; readonly error?: ErrorInfo }
+
+/**
+ * The calls that a human is asked about, of the turn or inside its calls, for the cards of an interface. It comes before `turn-waiting`, when the turn
+ * continues with an answer, and when such a call ends. A card replaces the one before with the same path.
+ */
+export interface InsideEvent {
+  readonly type: 'inside'
+  /** The id of the call of the turn. */
+  readonly callId: string
+  /** In the order of the questions. */
+  readonly cards: readonly InsideCard[]
+}
+
+/** A call that a human was asked about: one inside a call, or a call of the turn itself, of which the card only has the input. */
+export interface InsideCard {
+  /** The names and ids of the calls, outermost first. The last one is the call itself. */
+  readonly path: readonly PathPart[]
+  /** The input in the question; once it is decided, the one that was allowed, edited or not. */
+  readonly input: Json
+  /**
+   * `asked`: the question is open. `allowed`: the call was allowed, or has its output from the caller. `ended`: the call has its result. A call of an
+   * agent with `events: false` stays `allowed` or `denied`, because nothing tells its end.
+   */
+  readonly state: 'asked' | 'allowed' | 'denied' | 'ended'
+  /** The id of the question, if `approve` asks. */
+  readonly approval?: string
+  /** The result of a call that has ended. */
+  readonly result?: ToolMessage
+}
 
 /** How a turn ends. `dropped`: it never began, because the queue was dropped. */
 export type EndStatus = 'completed' | 'stopped' | 'failed' | 'dropped'

@@ -3,7 +3,7 @@
 import type { Json, Message, PendingInterrupt, ToolMessage } from '@meanwhile/core'
 import { cursorAt } from './cursor.ts'
 import { decisionsIn, type ThreadDecision } from './decisions.ts'
-import type { ErrorInfo } from './thread-events.ts'
+import type { ErrorInfo, InsideCard } from './thread-events.ts'
 import { queueOf } from './thread-queue.ts'
 import { activeTurn, begunTurns } from './thread-records.ts'
 import type { StoredEvent, ThreadRecord, TurnRecord, TurnStatus } from './thread-store.ts'
@@ -17,6 +17,18 @@ export interface ThreadMessage {
   readonly turn: string
   /** The message. */
   readonly message: Message
+}
+
+/** Calls that a human was asked about, as far as cards show them. */
+export interface ThreadInside {
+  /** The id of the turn. */
+  readonly turn: string
+  /** The id of the message before it. */
+  readonly after: string
+  /** The id of the call of the turn that is one of these calls, or contains them. */
+  readonly callId: string
+  /** A card replaces the one before with the same path. */
+  readonly cards: readonly InsideCard[]
 }
 
 /** A turn of a thread, without its messages. */
@@ -51,6 +63,11 @@ export interface ThreadState {
   readonly settled: readonly ToolMessage[]
   /** What was decided about calls that needed approval, in order. */
   readonly decisions: readonly ThreadDecision[]
+  /**
+   * The calls inside calls about which a human was asked, and those of the turns with another input than the model wrote, in order. Absent if there are
+   * none.
+   */
+  readonly inside?: readonly ThreadInside[]
   /** All turns that have begun, in the order of their messages. */
   readonly turns: readonly TurnState[]
   /** The messages in the queue, the next one first. */
@@ -79,6 +96,7 @@ export function stateOf(
   const events = [...stored.filter(({ seq }) => !invalid.has(seq)), ...kept.filter(({ seq }) => seq > last)]
   const turns = given.filter(({ id }) => !joinedTurns.has(id))
   const active = activeTurn({ turns })
+  const inside = insideOf(events)
   const waiting = active?.status === 'waiting' ? active : undefined
   return {
     id: thread.id,
@@ -87,6 +105,7 @@ export function stateOf(
     interrupts: waiting?.interrupts ?? [],
     settled: waiting?.settled ?? [],
     decisions: decisionsIn(events),
+    ...(inside.length > 0 && { inside }),
     turns: begunTurns(turns).map(turnState),
     queued: queueOf({ turns }).flatMap(({ id, messageId, message }) =>
       message ? [{ id: messageId, turn: id, message }] : [],
@@ -106,6 +125,15 @@ export function emptyState(id: string): ThreadState {
 function messageIn({ turn, event }: StoredEvent): readonly ThreadMessage[] {
   if (event.type !== 'turn-start' && event.type !== 'message') return []
   return [{ id: event.messageId ?? '', turn, message: event.message }]
+}
+
+function insideOf(events: readonly StoredEvent[]): readonly ThreadInside[] {
+  let after = ''
+  return events.flatMap((stored) => {
+    after = messageIn(stored)[0]?.id ?? after
+    const { turn, event } = stored
+    return event.type === 'inside' ? [{ turn, after, callId: event.callId, cards: event.cards }] : []
+  })
 }
 
 export function turnState({ id, status, messageId, metadata, createdAt, endedAt, error }: TurnRecord): TurnState {

@@ -10,17 +10,20 @@ import {
   UnknownInterruptError,
 } from '@meanwhile/core'
 import { inTrace } from '@meanwhile/core/calls'
+import { AskedCalls } from './asked-calls.ts'
 import type { Caller } from './callers.ts'
 import type { EventLog } from './event-log.ts'
 import type { LiveTurn, LocalHost } from './local-turns.ts'
 import type { Outcome, TurnRequests } from './owner-decisions.ts'
 import { openAnswers, readCheckpoint } from './run-checkpoint.ts'
 import { Steering, type SteeringMessage, steeringMessagesOf, userMessagesIn } from './steering.ts'
+import type { ThreadEventBody } from './thread-events.ts'
 import { historyOf, reconcile, type TurnEvents, turnEvents } from './thread-history.ts'
 import type { Work } from './thread-records.ts'
 import type { StoredEvent, TurnRecord } from './thread-store.ts'
 import { failed, outcomeOf } from './turn-outcome.ts'
 import { type EndedTurn, TurnWriter } from './turn-writer.ts'
+import { STOPPED } from './user-decisions.ts'
 
 export class TurnWork implements LiveTurn {
   /** Resolves when the turn has ended, waits or was given up. The value is absent if its end could not be stored. Never rejects. */
@@ -34,6 +37,7 @@ export class TurnWork implements LiveTurn {
   readonly #caller: Caller | undefined
   readonly #writer: TurnWriter
   readonly #steering = new Steering()
+  #asked = new AskedCalls()
   readonly #abort = new AbortController()
   #start: { resolve(): void; reject(error: unknown): void } = { resolve: () => {}, reject: () => {} }
   #run: AgentRun | undefined
@@ -96,7 +100,7 @@ export class TurnWork implements LiveTurn {
     const timer = setInterval(() => void this.renewLease(), this.#host.claim().lease / 3)
     try {
       const outcome = await this.#outcome()
-      return outcome && (await this.#writer.end(outcome))
+      return outcome && (await this.#writer.end(outcome, this.#lastOf(outcome)))
     } catch (error) {
       // The stored turn is unchanged: another process takes it over when the lease has expired.
       if (!this.#hasGivenUp) {
@@ -152,6 +156,7 @@ export class TurnWork implements LiveTurn {
     for (const one of unsent) if (this.#run.send(one.message)) this.#steering.expect(one)
     if (this.#isStopping) this.stop()
     for await (const event of this.#run) {
+      if (!this.#hasBegun) this.#push(this.#asked.answered(this.turn.interrupts, this.turn.answers))
       this.#hasBegun = true
       this.#start.resolve()
       this.#emit(event)
@@ -188,8 +193,19 @@ export class TurnWork implements LiveTurn {
     return { status: 'stopped', usage }
   }
 
-  #turnEvents(): Promise<TurnEvents> {
-    return turnEvents(this.#host.store, this.#thread, this.turn)
+  /** What is written together with the outcome: the cards of questions that are new, or are no longer open. */
+  #lastOf({ status, ...outcome }: Outcome): readonly ThreadEventBody[] {
+    if ('interrupts' in outcome) return this.#asked.waits(outcome.interrupts)
+    return status === 'failed' ? [] : this.#asked.closed(this.turn.closing ?? STOPPED)
+  }
+
+  async #turnEvents(): Promise<TurnEvents> {
+    const events = await turnEvents(this.#host.store, this.#thread, this.turn)
+    this.#asked = new AskedCalls(
+      events.own.map(({ event }) => event),
+      this.turn.interrupts,
+    )
+    return events
   }
 
   async #checkpoint() {
@@ -229,12 +245,16 @@ export class TurnWork implements LiveTurn {
     if (this.#hasGivenUp) return
     const isOwn = !event.path
     if (isOwn && (event.type === 'run-start' || event.type === 'run-end')) return
-    if (!isOwn || event.type !== 'message') {
-      this.#writer.push(event)
-      return
+    if (!isOwn || event.type !== 'message') this.#writer.push(event)
+    else {
+      const steering = this.#steering.emitted(event.message)
+      this.#writer.push({ ...event, messageId: steering?.messageId ?? crypto.randomUUID() }, steering?.turn)
     }
-    const steering = this.#steering.emitted(event.message)
-    this.#writer.push({ ...event, messageId: steering?.messageId ?? crypto.randomUUID() }, steering?.turn)
+    this.#push(this.#asked.read(event))
+  }
+
+  #push(events: readonly ThreadEventBody[]): void {
+    for (const event of events) this.#writer.push(event)
   }
 
   #report(error: unknown): void {

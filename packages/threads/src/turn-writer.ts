@@ -78,9 +78,10 @@ export class TurnWriter {
     return this.#write({})
   }
 
-  /** Stores all events and the outcome of the turn. */
-  async end(outcome: Outcome): Promise<EndedTurn> {
+  /** Stores all events and the outcome of the turn. `last`: events that are written together with the outcome. */
+  async end(outcome: Outcome, last: readonly ThreadEventBody[]): Promise<EndedTurn> {
     await this.#lastWrite
+    for (const event of last) this.push(event)
     const { progress } = this.#takeProgress()
     return await this.#change((stored, claim) => {
       const change = endTurn(stored, this.#owner, outcome, progress, claim)

@@ -35,7 +35,7 @@ export interface NewMessage extends SendPolicy {
 // Why a turn is closed. Its open calls get this text as their result.
 const NOT_ANSWERED = 'The user wrote a message instead of answering.'
 const PREEMPTED = 'The user wrote another message.'
-const STOPPED = 'The user stopped this.'
+export const STOPPED = 'The user stopped this.'
 
 /** The effect of a message. */
 export interface SendResult {

@@ -6,12 +6,13 @@ import { answersBy } from '../approvals.ts'
 import type { Action } from '../handler-options.ts'
 import { checkFiles, type FileRules } from '../page-files.ts'
 import type { Present } from '../present.ts'
+import { askedOnCards } from '../turn/question-of.ts'
 import type { Question } from '../turn/turn-update.ts'
 import type { Visit } from '../visit.ts'
 import { Conversation } from './conversation.ts'
 import { answerOf, resultOf } from './interrupts.ts'
 import { type RunInput, resultsIn, type Said, saidIn } from './run-input.ts'
-import { turnOfStep } from './step-messages.ts'
+import { turnOfMessage } from './step-messages.ts'
 
 /** A request, and who makes it. */
 export interface ThreadChange<Context> {
@@ -101,7 +102,7 @@ async function inThread<Result>(work: () => Promise<Result>): Promise<Result> {
 
 /** Whether the client shows a turn that the thread no longer has, and answers it. The calls of the turn that replaced it may have the same ids. */
 function answersReplaced(input: RunInput, state: ThreadState): boolean {
-  const shown = turnOfStep(input.messages.findLast(({ role }) => role === 'assistant')?.id)
+  const shown = turnOfMessage(input.messages.findLast(({ role }) => role === 'assistant')?.id)
   if (shown === undefined || state.turns.some(({ id }) => id === shown)) return false
   return input.resume.length > 0 || answersIn(input, new Conversation({}, state)) !== undefined
 }
@@ -191,8 +192,8 @@ function answersIn(input: RunInput, conversation: Conversation): Answers | 'stop
     answers.set(question.id, answer)
   }
   const results = resultsIn(input)
-  for (const question of questions.filter(({ kind }) => kind === 'client-call')) {
-    const result = results.get(conversation.idOfCall(question.callId ?? ''))
+  for (const question of askedOnCards(questions).filter(({ kind }) => kind === 'client-call')) {
+    const result = results.get(conversation.idOfCard(question) ?? '')
     if (result !== undefined) answers.set(question.id, resultOf(result, question))
   }
   return answers.size > 0 ? Object.fromEntries(answers) : undefined

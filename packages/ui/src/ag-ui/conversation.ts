@@ -3,12 +3,13 @@
 import type { ToolCall, ToolMessage, UserMessage } from '@meanwhile/core'
 import type { ThreadState } from '@meanwhile/threads'
 import { callErrorText, otherInputOf, outputShown, type Present, resultShown } from '../present.ts'
+import { cardIdOf } from '../turn/card.ts'
 import { turnsOfThread } from '../turn/thread-turns.ts'
-import type { TurnUpdate } from '../turn/turn-update.ts'
+import type { InnerCall, Question, TurnUpdate } from '../turn/turn-update.ts'
 import { toAgUiParts } from './content.ts'
 import { type Plan, planAfter } from './plan.ts'
 import { PROGRESS, snapshots } from './snapshots.ts'
-import { StepMessages, stepId } from './step-messages.ts'
+import { argumentsOf, type CallOfMessage, innerId, StepMessages, sameArguments, stepId } from './step-messages.ts'
 import type { AgUiEvent, AgUiMessage } from './wire.ts'
 
 type UserSaid = Extract<AgUiMessage, { role: 'user' }>
@@ -29,6 +30,10 @@ export class Conversation {
   /** How many steps of the turn have content. */
   #steps = 0
   #step: StepMessages | undefined
+  /** The messages of calls inside calls whose cards stand in the open step. */
+  #inner: AgUiMessage[] = []
+  /** The AG-UI ids of those calls in the turn, by card. */
+  readonly #idOfInner = new Map<string, string>()
   /** The step that was last announced to the client. */
   #toldStep: string | undefined
   /** The first turn with a call of this id. */
@@ -103,6 +108,12 @@ export class Conversation {
       case 'call-result':
         this.#result(update.message)
         break
+      case 'inner-call':
+        this.#showInner(update.call)
+        break
+      case 'inner-result':
+        this.#result(update.message, this.#idOfInner.get(update.id))
+        break
       case 'user-message':
         this.#userSays(update.id, update.message)
         break
@@ -127,7 +138,15 @@ export class Conversation {
   /** Returns the AG-UI id of a call of this turn. In AG-UI each id is unique in a thread, but a model may reuse an id in another turn. */
   idOfCall(callId: string): string {
     const turn = this.#turn ?? ''
-    return (this.#turnOfCall.get(callId) ?? turn) === turn ? callId : `${turn}-${callId}`
+    const id = cardIdOf([{ callId }])
+    return (this.#turnOfCall.get(callId) ?? turn) === turn ? id : `${turn}-${id}`
+  }
+
+  /** Returns the AG-UI id of the call that asks. */
+  idOfCard({ callId, card }: Pick<Question, 'callId' | 'card'>): string | undefined {
+    if (callId === undefined) return undefined
+    const outermost = this.idOfCall(callId)
+    return card ? outermost + card.id.slice(cardIdOf([{ callId }]).length) : outermost
   }
 
   #tell(event: AgUiEvent): void {
@@ -139,6 +158,7 @@ export class Conversation {
     if (turn === this.#turn) return
     this.#turn = turn
     this.#steps = 0
+    this.#idOfInner.clear()
     if (message && messageId !== undefined) this.#messages.push(userMessage(messageId, message))
   }
 
@@ -159,6 +179,7 @@ export class Conversation {
     this.#leaveStep()
     if (this.#step && this.#step.messages.length > 0) this.#steps++
     this.#step = undefined
+    this.#inner = []
     this.#progressOf.clear()
   }
 
@@ -174,8 +195,10 @@ export class Conversation {
     if (!step) return
     step.end()
     this.#step = undefined
-    const gone = new Set<AgUiMessage>(step.messages)
-    const calls = new Set(step.messages.flatMap((message) => callIdsOf(message)))
+    const gone = new Set<AgUiMessage>([...step.messages, ...this.#inner])
+    const calls = new Set([...gone].flatMap(callIdsOf))
+    this.#inner = []
+    for (const [card, toolCallId] of this.#idOfInner) if (calls.has(toolCallId)) this.#idOfInner.delete(card)
     this.#replace(
       this.#messages.filter(
         (message) => !gone.has(message) && !(message.role === 'tool' && calls.has(message.toolCallId)),
@@ -192,11 +215,42 @@ export class Conversation {
   #callStands(call: ToolCall): void {
     const { id, name, providerResult } = call
     if (!this.#turnOfCall.has(id)) this.#turnOfCall.set(id, this.#turn ?? '')
-    const isEqual = this.#step?.endCall(call) ?? true
+    this.#step?.endCall(call)
     // The provider has run it, and the thread has no other message with its result.
     if (providerResult !== undefined)
       this.#result({ role: 'tool', callId: id, name, content: [], output: providerResult })
-    if (!isEqual) this.#replace(this.#messages)
+    if (this.#change(this.idOfCall(id), { name, arguments: argumentsOf(call) })) this.#replace(this.#messages)
+  }
+
+  /** Returns whether the call was in the messages and is another one now. */
+  #change(toolCallId: string, { name, arguments: text }: CallOfMessage['function']): boolean {
+    const owner = this.#messages.findLast((message) => callIdsOf(message).includes(toolCallId))
+    const held = owner?.role === 'assistant' ? owner.toolCalls?.find(({ id }) => id === toolCallId) : undefined
+    if (!held || (held.function.name === name && sameArguments(held.function.arguments, text))) return false
+    held.function = { name, arguments: text }
+    return true
+  }
+
+  #showInner(call: InnerCall): void {
+    const { id: card, callId, toolName: name } = call
+    const toolCallId = this.idOfCard({ callId, card: call }) ?? card
+    const text = argumentsOf(call)
+    if (this.#idOfInner.has(card)) {
+      // The result belongs to an earlier call with the same path.
+      const messages = this.#messages.filter((message) => message.role !== 'tool' || message.toolCallId !== toolCallId)
+      const hasChanged = this.#change(toolCallId, { name, arguments: text })
+      if (hasChanged || messages.length < this.#messages.length) this.#replace(messages)
+      return
+    }
+    this.#idOfInner.set(card, toolCallId)
+    const id = innerId(this.#turn ?? '', card)
+    const toolCalls: CallOfMessage[] = [{ id: toolCallId, type: 'function', function: { name, arguments: text } }]
+    const message: AgUiMessage = { id, role: 'assistant', toolCalls }
+    this.#messages.push(message)
+    this.#inner.push(message)
+    this.#tell({ type: 'TOOL_CALL_START', toolCallId, toolCallName: name, parentMessageId: id })
+    this.#tell({ type: 'TOOL_CALL_ARGS', toolCallId, delta: text })
+    this.#tell({ type: 'TOOL_CALL_END', toolCallId })
   }
 
   #progress(update: ProgressUpdate): void {
@@ -208,20 +262,21 @@ export class Conversation {
     else this.#tell({ type: 'CUSTOM', name: 'tool-state', value: { toolCallId, ...stateIn(update) } })
   }
 
-  #result(message: ToolMessage): void {
+  /** `inner`: the AG-UI id of a call inside a call. */
+  #result(message: ToolMessage, inner?: string): void {
     const { callId, isError = false } = message
+    const toolCallId = inner ?? this.idOfCall(callId)
     if (isError) {
-      this.#answer(callId, callErrorText(this.#present, message), isError)
+      this.#answer(toolCallId, callErrorText(this.#present, message), isError)
       return
     }
     const output = resultShown(this.#present, message)
-    this.#answer(callId, this.#present.output ? textIn(message, output) : contentOf(message, output), isError)
-    this.#plan = planAfter(this.#plan, message, output)
+    this.#answer(toolCallId, this.#present.output ? textIn(message, output) : contentOf(message, output), isError)
+    if (inner === undefined) this.#plan = planAfter(this.#plan, message, output)
   }
 
   /** A client puts a result after the message with its call, and after the results that follow it. */
-  #answer(callId: string, content: ResultMessage['content'], isError: boolean): void {
-    const toolCallId = this.idOfCall(callId)
+  #answer(toolCallId: string, content: ResultMessage['content'], isError: boolean): void {
     const id = `${toolCallId}-result`
     const metadata = isError && { metadata: { isError } }
     const message: ResultMessage = { id, role: 'tool', toolCallId, content, ...metadata }

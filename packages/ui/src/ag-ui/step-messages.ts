@@ -5,16 +5,21 @@ import type { AgUiEvent, AgUiMessage } from './wire.ts'
 
 type OwnMessage = Extract<AgUiMessage, { role: 'assistant' }>
 type ReasoningMessage = Extract<AgUiMessage, { role: 'reasoning' }>
-type CallOfMessage = NonNullable<OwnMessage['toolCalls']>[number]
+export type CallOfMessage = NonNullable<OwnMessage['toolCalls']>[number]
 
 /** The id of the message with the text and the calls of a step. `step`: from 1 in each turn. */
 export function stepId(turn: string, step: number): string {
   return `${turn}-${step}`
 }
 
-/** The turn of a message whose id {@link stepId} made. Undefined for any other id: a client may give messages its own ids. */
-export function turnOfStep(id: string | undefined): string | undefined {
-  return id?.match(/^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})-\d+$/)?.[1]
+/** The id of the message with a call inside a call. `card`: the id of its card. */
+export function innerId(turn: string, card: string): string {
+  return `${turn}/${card}`
+}
+
+/** The turn of a message whose id {@link stepId} or {@link innerId} made. Undefined for any other id: a client may give messages its own ids. */
+export function turnOfMessage(id: string | undefined): string | undefined {
+  return id?.match(/^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})(?:-\d+$|\/)/)?.[1]
 }
 
 export interface StepOptions {
@@ -100,18 +105,14 @@ export class StepMessages {
     this.#options.tell({ type: 'TOOL_CALL_ARGS', toolCallId: call.id, delta })
   }
 
-  /** The call is committed. Returns whether the streamed input is its input: if not, its message is corrected, and the client needs an update. */
-  endCall({ id: callId, input, inputError }: ToolCall): boolean {
-    const id = this.#options.idOfCall(callId)
-    const call = this.#written.get(id)
-    if (!call) return true
-    const text = inputError !== undefined && typeof input === 'string' ? input : (JSON.stringify(input) ?? '')
-    if (call.function.arguments === '') this.writeCall(callId, text)
+  /** The call is committed. Its streamed input may be another one, if there is any. */
+  endCall(call: ToolCall): void {
+    const id = this.#options.idOfCall(call.id)
+    const written = this.#written.get(id)
+    if (!written) return
+    if (written.function.arguments === '') this.writeCall(call.id, argumentsOf(call))
     this.#written.delete(id)
     this.#options.tell({ type: 'TOOL_CALL_END', toolCallId: id })
-    const isSame = sameArguments(call.function.arguments, text)
-    if (!isSame) call.function.arguments = text
-    return isSame
   }
 
   /** Closes everything that is open, because no more follows. */
@@ -142,6 +143,10 @@ export class StepMessages {
     this.#options.tell({ type: 'REASONING_MESSAGE_START', messageId: id, role: 'reasoning' })
     return thought
   }
+}
+
+export function argumentsOf({ input, inputError }: Pick<ToolCall, 'input' | 'inputError'>): string {
+  return inputError !== undefined && typeof input === 'string' ? input : (JSON.stringify(input) ?? '')
 }
 
 /** Whether two texts are the same JSON, or the same text if one of them is not JSON. */

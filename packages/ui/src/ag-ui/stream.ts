@@ -75,17 +75,11 @@ export function* runEnded(ids: RunIds, conversation: Conversation, present: Pres
   const { end, messages } = conversation
   if (end?.type === 'turn-waiting') {
     const { questions } = end
-    const calls = questions.flatMap(({ callId }) => (callId === undefined ? [] : [conversation.idOfCall(callId)]))
+    const calls = questions.flatMap((question) => conversation.idOfCard(question) ?? [])
     if (questions.every(({ kind }) => kind === 'client-call'))
       yield finished(ids, { type: 'success', pendingToolCallIds: calls })
     else {
-      const interrupts = questions.map((question) =>
-        interruptOf(
-          question,
-          question.callId === undefined ? undefined : conversation.idOfCall(question.callId),
-          present,
-        ),
-      )
+      const interrupts = questions.map((question) => interruptOf(question, conversation.idOfCard(question), present))
       yield finished(ids, { type: 'interrupt', interrupts })
     }
   } else if (end?.status === 'completed') yield finished(ids, { type: 'success' })

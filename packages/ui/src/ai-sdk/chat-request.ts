@@ -4,7 +4,8 @@ import { type Json, type PendingInterrupt, UnknownInterruptError, type UserMessa
 import { BrandedError } from '@meanwhile/core/calls'
 import { isRecord } from '../is-record.ts'
 import { checkFiles, type FileRules } from '../page-files.ts'
-import { questionOf } from '../turn/question-of.ts'
+import { askedOnCards, questionOf } from '../turn/question-of.ts'
+import type { Question } from '../turn/turn-update.ts'
 import { userMessageOf } from './user-message.ts'
 
 /** The content of a POST. Only the last message in its body is used. */
@@ -72,12 +73,12 @@ export function answersTo(
   waiting: string | undefined,
   { turn, cards, answers }: ChatRequest & { readonly kind: 'answer' },
 ): Readonly<Record<string, Json>> {
-  const open = turn === waiting ? interrupts : []
-  const byCards = open.flatMap((pending): [string, Json][] => {
-    const { id, kind, callId } = questionOf(pending)
-    const card = cards.find(({ toolCallId }) => callId !== undefined && toolCallId === callId)
-    if (!card || kind === 'other') return []
-    const answer = kind === 'client-call' ? outputIn(card) : approvalIn(card, id)
+  const open = turn === waiting ? interrupts.map(questionOf) : []
+  const byCards = askedOnCards(open).flatMap(({ id, kind, card }): [string, Json][] => {
+    // A client adds a second card to a later step if the input has changed.
+    const own = cards.filter(({ toolCallId }) => toolCallId === card?.id)
+    const given = own.slice(-1).map(outputIn)
+    const [answer] = (kind === 'client-call' ? given : own.map((one) => approvalIn(one, id))).filter(isGiven)
     return answer === undefined ? [] : [[id, answer]]
   })
   const given = { ...Object.fromEntries(byCards), ...answers }
@@ -88,10 +89,14 @@ export function answersTo(
 }
 
 /** Whether the card answers a question that is no longer open. */
-function isLate(card: Card, open: readonly PendingInterrupt[]): boolean {
+function isLate(card: Card, open: readonly Question[]): boolean {
   const { toolCallId, approval } = card
   if (card.state === 'approval-responded') return open.every(({ id }) => !isRecord(approval) || id !== approval.id)
-  return outputIn(card) !== undefined && open.every((pending) => questionOf(pending).callId !== toolCallId)
+  return outputIn(card) !== undefined && open.every(({ card, callId }) => (card?.id ?? callId) !== toolCallId)
+}
+
+function isGiven(answer: Json | undefined): answer is Json {
+  return answer !== undefined
 }
 
 /** The output of a tool that the page has run itself. */

@@ -1,9 +1,11 @@
 /** Converts updates of a turn to chunks of the UI message stream, protocol v1. */
 
+import type { ToolMessage } from '@meanwhile/core'
 import type { UIMessageChunk } from 'ai'
 import { shownQuestion } from '../approvals.ts'
 import { callErrorText, outputShown, type Present, resultShown, turnErrorText } from '../present.ts'
-import type { PartType, Question, TurnUpdate } from '../turn/turn-update.ts'
+import { cardIdOf } from '../turn/card.ts'
+import type { InnerCall, PartType, Question, TurnUpdate } from '../turn/turn-update.ts'
 import { type CallState, type ChatMetadata, chatQuestion } from './message-metadata.ts'
 import { partsOf } from './user-message.ts'
 
@@ -15,14 +17,13 @@ export interface ChunkOptions extends Present {
 }
 
 type CallUpdate = Extract<TurnUpdate, { type: 'call' | `call-${string}` }>
+type InnerUpdate = Extract<TurnUpdate, { type: `inner-${string}` }>
 
 export class UIChunks {
   readonly #options: ChunkOptions
   /** The part that is being streamed: version 6 ends it where version 7 removes it. */
   #open: { readonly part: PartType; readonly id: string } | undefined
   #hasStarted = false
-  /** Cards that wait for an approval. */
-  readonly #asking = new Set<string>()
 
   constructor(options: ChunkOptions) {
     this.#options = options
@@ -52,9 +53,12 @@ export class UIChunks {
       case 'user-message':
         return this.#userMessage(update)
       case 'question':
-        return this.#question(update.question)
+        return approvalRequest(update.question)
+      case 'inner-call':
+      case 'inner-answer':
+      case 'inner-result':
+        return this.#inner(update)
       case 'turn-resumed':
-        this.#asking.clear()
         return [{ type: 'message-metadata', messageMetadata: metadata('running') }]
       case 'turn-waiting':
         return [{ type: 'message-metadata', messageMetadata: metadata('waiting', update.questions, this.#options) }]
@@ -70,11 +74,12 @@ export class UIChunks {
   #call(update: CallUpdate): readonly UIMessageChunk[] {
     switch (update.type) {
       case 'call-start':
-        return [{ type: 'tool-input-start', toolCallId: update.callId, toolName: update.toolName, dynamic: true }]
+        return [{ type: 'tool-input-start', toolCallId: cardOf(update), toolName: update.toolName, dynamic: true }]
       case 'call-delta':
-        return [{ type: 'tool-input-delta', toolCallId: update.callId, inputTextDelta: update.delta }]
+        return [{ type: 'tool-input-delta', toolCallId: cardOf(update), inputTextDelta: update.delta }]
       case 'call': {
-        const { id: toolCallId, name: toolName, input, providerResult } = update.call
+        const { id: callId, name: toolName, input, providerResult } = update.call
+        const toolCallId = cardOf({ callId })
         const isOfProvider = providerResult !== undefined && { providerExecuted: true }
         const call = {
           type: 'tool-input-available',
@@ -85,29 +90,45 @@ export class UIChunks {
           ...isOfProvider,
         } as const
         if (!isOfProvider) return [call]
-        const output = outputShown(this.#options, providerResult, { toolName, callId: toolCallId, isProgress: false })
+        const output = outputShown(this.#options, providerResult, { toolName, callId, isProgress: false })
         return [call, { type: 'tool-output-available', toolCallId, output, dynamic: true, providerExecuted: true }]
       }
       case 'call-entered':
-        return [callState(update.callId, 'running', update.isEarly)]
+        return [callState(cardOf(update), 'running', update.isEarly)]
       case 'call-settled':
-        return [callState(update.callId, 'settled', true)]
+        return [callState(cardOf(update), 'settled', true)]
       case 'call-progress': {
-        const { callId: toolCallId, toolName, progress } = update
-        const output = outputShown(this.#options, progress, { toolName, callId: toolCallId, isProgress: true })
-        return [{ type: 'tool-output-available', toolCallId, output, dynamic: true, preliminary: true }]
+        const { callId, toolName, progress } = update
+        const output = outputShown(this.#options, progress, { toolName, callId, isProgress: true })
+        return [{ type: 'tool-output-available', toolCallId: cardOf(update), output, dynamic: true, preliminary: true }]
       }
-      case 'call-result': {
-        const { message } = update
-        const toolCallId = message.callId
-        if (message.isError)
-          return [
-            { type: 'tool-output-error', toolCallId, errorText: callErrorText(this.#options, message), dynamic: true },
-          ]
-        const output = resultShown(this.#options, message)
-        return [{ type: 'tool-output-available', toolCallId, output, dynamic: true }]
-      }
+      case 'call-result':
+        return [this.#result(cardOf(update.message), update.message)]
     }
+  }
+
+  #inner(update: InnerUpdate): readonly UIMessageChunk[] {
+    switch (update.type) {
+      case 'inner-call':
+        return [innerCall(update.call, this.#options)]
+      case 'inner-answer': {
+        const { id: toolCallId, question: approvalId, isAllowed: approved } = update
+        // Version 6 has no chunk for it.
+        if (this.#options.version === 6) return []
+        return [
+          { type: 'tool-approval-request', approvalId, toolCallId },
+          { type: 'tool-approval-response', approvalId, approved },
+        ]
+      }
+      case 'inner-result':
+        return [this.#result(update.id, update.message)]
+    }
+  }
+
+  #result(toolCallId: string, message: ToolMessage): UIMessageChunk {
+    if (message.isError)
+      return { type: 'tool-output-error', toolCallId, errorText: callErrorText(this.#options, message), dynamic: true }
+    return { type: 'tool-output-available', toolCallId, output: resultShown(this.#options, message), dynamic: true }
   }
 
   #reset(): readonly UIMessageChunk[] {
@@ -115,13 +136,6 @@ export class UIChunks {
     this.#open = undefined
     if (this.#options.version !== 6) return [{ type: 'reset-step' }]
     return open ? [{ type: `${open.part}-end`, id: open.id }] : []
-  }
-
-  /** A card can show one approval. Further approvals inside the same call, and all other questions, are only in the metadata. */
-  #question({ id, kind, callId }: Question): readonly UIMessageChunk[] {
-    if (kind !== 'approval' || callId === undefined || this.#asking.has(callId)) return []
-    this.#asking.add(callId)
-    return [{ type: 'tool-approval-request', approvalId: id, toolCallId: callId }]
   }
 
   #userMessage({ id, message }: TurnUpdate & { readonly type: 'user-message' }): readonly UIMessageChunk[] {
@@ -137,6 +151,20 @@ export class UIChunks {
     if (status === 'failed') return [told, { type: 'error', errorText: turnErrorText(this.#options, error) }]
     return status === 'stopped' ? [told, { type: 'abort' }] : [told]
   }
+}
+
+function cardOf(call: { readonly callId: string }): string {
+  return cardIdOf([call])
+}
+
+/** A question that no approval answers is only in the metadata. */
+function approvalRequest({ id, kind, card }: Question): readonly UIMessageChunk[] {
+  return kind === 'approval' && card ? [{ type: 'tool-approval-request', approvalId: id, toolCallId: card.id }] : []
+}
+
+function innerCall({ id, toolName, title, input, callId }: InnerCall, { version }: ChunkOptions): UIMessageChunk {
+  const card = { type: 'tool-input-available', toolCallId: id, toolName, input, dynamic: true, title } as const
+  return version === 6 ? card : { ...card, toolMetadata: { inside: cardOf({ callId }) } }
 }
 
 function metadata(

@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { Page } from '../../test/page.ts'
 import { chatHandler, hasAllAnswers } from './index.ts'
 
-test('answers on the card of an agent in the background are sent, although the card is in an earlier step (AG7, UI2)', async () => {
+test('the answers on the cards of an agent in the background are sent together, when the last one is given (AG7, AG8, UI2)', async () => {
   const refunded: string[] = []
   const refund = tool({
     name: 'refund',
@@ -37,12 +37,17 @@ test('answers on the card of an agent in the background are sent, although the c
     't',
   )
   await page.sendMessage({ text: 'Go' })
-  for (const expected of [['A'], ['A', 'B']]) {
-    const part = page.messages.at(-1)?.parts.find(({ type }) => type === 'dynamic-tool')
-    if (part?.type !== 'dynamic-tool' || part.state !== 'approval-requested') throw new Error(JSON.stringify(part))
-    await page.addToolApprovalResponse({ id: part.approval.id, approved: true })
-    await vi.waitFor(() => expect([page.status, refunded]).toEqual(['ready', expected]))
+  const cards = page.messages.at(-1)?.parts.slice(-2) ?? []
+  expect(cards).toMatchObject([
+    { toolCallId: 'call_1_1/call_1_1', state: 'approval-requested', input: { order: 'A' } },
+    { toolCallId: 'call_1_1/call_1_2', state: 'approval-requested', input: { order: 'B' } },
+  ])
+  for (const [index, card] of cards.entries()) {
+    expect([page.status, refunded]).toEqual(['ready', []])
+    if (card.type !== 'dynamic-tool' || card.state !== 'approval-requested') throw new Error(`no question ${index}`)
+    await page.addToolApprovalResponse({ id: card.approval.id, approved: true })
   }
+  await vi.waitFor(() => expect([page.status, refunded]).toEqual(['ready', ['A', 'B']]))
   expect(page.messages.at(-1)).toMatchObject({ metadata: { status: 'completed', questions: [] } })
   expect(hasAllAnswers(page)).toBe(false)
   expect(lastAssistantMessageIsCompleteWithApprovalResponses(page)).toBe(false)

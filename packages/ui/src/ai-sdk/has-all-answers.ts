@@ -1,4 +1,5 @@
 import { isRecord } from '../is-record.ts'
+import { isCardOf } from '../turn/card.ts'
 import type { ChatMetadata, ChatQuestion } from './message-metadata.ts'
 
 /** The messages of a page, as far as {@link hasAllAnswers} reads them. */
@@ -28,10 +29,12 @@ function isWaiting(metadata: unknown): metadata is ChatMetadata {
 
 /** Whether the card of a question has its answer. Undefined if the question is not the one that its card asks. */
 function isAnswered({ id, toolCallId, payload }: ChatQuestion, parts: readonly object[]): boolean | undefined {
-  const card = parts.filter(isRecord).find((part) => toolCallId !== undefined && part.toolCallId === toolCallId)
-  if (!card) return undefined
-  const { state, approval, preliminary } = card
-  if (isRecord(approval) && approval.id === id) return state === 'approval-responded'
-  const isClientCall = isRecord(payload) && payload.type === 'tool-call' && payload.id === toolCallId
+  const cards = parts.filter(isRecord).filter((part) => toolCallId !== undefined && part.toolCallId === toolCallId)
+  const asking = cards.find(({ approval }) => isRecord(approval) && approval.id === id)
+  if (asking) return asking.state === 'approval-responded'
+  const { state, preliminary } = cards.at(-1) ?? {}
+  const { type, id: callId } = Object(payload)
+  const isClientCall = type === 'tool-call' && toolCallId !== undefined && isCardOf(toolCallId, String(callId))
+  if (cards.length === 0) return undefined
   return isClientCall ? (state === 'output-available' && preliminary !== true) || state === 'output-error' : undefined
 }

@@ -40,8 +40,9 @@ type Part = ChatMessage['parts'][number]
 /** The message that a client makes of the chunks of a complete turn. */
 function messageOf(chunks: readonly UIMessageChunk[]): ChatMessage {
   const parts: Part[] = []
-  /** The position of each call's card. */
+  /** The position of the newest card of each call. */
   const cards = new Map<string, number>()
+  let stepAt = 0
   let id = ''
   let metadata: ChatMetadata | undefined
   const append = (part: Part) => void parts.push(part)
@@ -60,6 +61,7 @@ function messageOf(chunks: readonly UIMessageChunk[]): ChatMessage {
         metadata = chunk.messageMetadata as ChatMetadata
         break
       case 'start-step':
+        stepAt = parts.length
         append({ type: 'step-start' })
         break
       case 'text-delta':
@@ -69,16 +71,35 @@ function messageOf(chunks: readonly UIMessageChunk[]): ChatMessage {
         append({ type: 'reasoning', id: chunk.id, text: chunk.delta, state: 'done' })
         break
       case 'tool-input-available': {
-        const { toolCallId, toolName, input, providerExecuted } = chunk
-        if (cards.has(toolCallId)) break
+        const { toolCallId, toolName, title, toolMetadata, input, providerExecuted } = chunk
+        // A client changes no card of an earlier step in this way.
+        if ((cards.get(toolCallId) ?? -1) >= stepAt) {
+          change(toolCallId, { state: 'input-available', input })
+          break
+        }
         cards.set(toolCallId, parts.length)
-        const executed = providerExecuted && { providerExecuted }
-        append({ type: 'dynamic-tool', toolName, toolCallId, state: 'input-available', input, ...executed })
+        append({
+          type: 'dynamic-tool',
+          toolName,
+          toolCallId,
+          ...(title !== undefined && { title }),
+          ...(toolMetadata && { toolMetadata }),
+          state: 'input-available',
+          input,
+          ...(providerExecuted && { providerExecuted }),
+        })
         break
       }
       case 'tool-approval-request':
         change(chunk.toolCallId, { state: 'approval-requested', approval: { id: chunk.approvalId } })
         break
+      case 'tool-approval-response': {
+        const { approvalId: id, approved } = chunk
+        const place = parts.findIndex((part) => part.type === 'dynamic-tool' && part.approval?.id === id)
+        const card = parts[place]
+        if (card) parts[place] = { ...card, state: 'approval-responded', approval: { id, approved } } as Part
+        break
+      }
       case 'tool-output-available':
         change(chunk.toolCallId, { state: 'output-available', output: chunk.output })
         break

@@ -2,6 +2,7 @@
 
 import type { Json, JsonSchema } from '@meanwhile/core'
 import type { FileUIPart, TextUIPart, UIMessage } from 'ai'
+import { cardIdOf } from '../turn/card.ts'
 import type { Question } from '../turn/turn-update.ts'
 
 /** A UI message of a chat: `useChat<ChatMessage>`. */
@@ -33,7 +34,7 @@ export interface ChatMetadata {
 
 /**
  * A question. A question of `approve` is also shown as a card that waits for an approval, and the call of a tool without `execute` as a card that
- * waits for its output. All other questions are answered in the body of a request: `sendMessage(undefined, { body: { answers: { [id]: answer } } })`.
+ * waits for its output. The input of the card is that in the payload, and a call inside a call has its own card. All other questions are answered in the body of a request: `sendMessage(undefined, { body: { answers: { [id]: answer } } })`.
  */
 export interface ChatQuestion {
   /** The id of the question, which names its answer. */
@@ -42,15 +43,22 @@ export interface ChatQuestion {
   readonly payload: Json
   /** The JSON Schema of the answer. */
   readonly answerSchema?: JsonSchema
-  /** The card that the question belongs to. */
+  /**
+   * The card of the call that asks. Inside a call it is the path of the call: the ids of the calls, outermost first, joined by `/`. A call there has a card
+   * only if the question is about its input.
+   */
   readonly toolCallId?: string
+  /** The names of the calls, outermost first: `researcher › searcher › buy`. Only of a question inside a call. */
+  readonly title?: string
 }
 
-export function chatQuestion({ id, payload, answerSchema, callId }: Question): ChatQuestion {
+export function chatQuestion({ id, payload, answerSchema, callId, card }: Question): ChatQuestion {
+  const toolCallId = card?.id ?? (callId === undefined ? undefined : cardIdOf([{ callId }]))
   return {
     id,
     payload,
     ...(answerSchema && { answerSchema }),
-    ...(callId !== undefined && { toolCallId: callId }),
+    ...(toolCallId !== undefined && { toolCallId }),
+    ...(card?.title !== undefined && { title: card.title }),
   }
 }

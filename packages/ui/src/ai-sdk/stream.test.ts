@@ -118,7 +118,7 @@ test.each(six)(
   },
 )
 
-test('a card has one approval, and further questions inside its call are in the metadata (UI3)', async () => {
+test('each call inside a call that needs approval has its own card, in the order of the questions, and the outermost card asks nothing (AG7, AG8, W49)', async () => {
   const mail = tool({ name: 'mail', description: 'm', input: z.object({ to: z.string() }), execute: () => 'Sent.' })
   const inner = createAgent({
     model: scriptedModel([respond(call('mail', { to: 'a' }), call('mail', { to: 'b' })), respond(say('Both sent.'))]),
@@ -133,12 +133,23 @@ test('a card has one approval, and further questions inside its call are in the 
   const message = await seven.read(await chunksOf(threads, 'Go'))
   const { interrupts } = await threads.read('t')
   const [first, second] = interrupts.map(({ id }) => id)
-  expect(message?.parts.at(-1)).toMatchObject({ state: 'approval-requested', approval: { id: first } })
-  const question = { toolCallId: 'call_1_1', payload: { tool: 'mail' } }
+  const card = {
+    toolName: 'mail',
+    title: 'secretary › mail',
+    toolMetadata: { inside: 'call_1_1' },
+    state: 'approval-requested',
+  }
+  expect(message?.parts).toMatchObject([
+    { type: 'step-start' },
+    { toolCallId: 'call_1_1', toolName: 'secretary', state: 'input-available' },
+    { ...card, toolCallId: 'call_1_1/call_1_1', input: { to: 'a' }, approval: { id: first } },
+    { ...card, toolCallId: 'call_1_1/call_1_2', input: { to: 'b' }, approval: { id: second } },
+  ])
+  const question = { title: 'secretary › mail', payload: { tool: 'mail' } }
   expect(message?.metadata).toMatchObject({
     questions: [
-      { id: first, ...question },
-      { id: second, ...question },
+      { id: first, toolCallId: 'call_1_1/call_1_1', ...question },
+      { id: second, toolCallId: 'call_1_1/call_1_2', ...question },
     ],
   })
   expect(compared(message ? [message] : [])).toEqual(compared(toUIMessages(await threads.read('t')).slice(1)))

@@ -1,28 +1,61 @@
-import type { PendingInterrupt } from '@meanwhile/core'
+import type { Json, PathPart, PendingInterrupt } from '@meanwhile/core'
 import { isRecord } from '../is-record.ts'
-import type { Question, QuestionKind } from './turn-update.ts'
+import { cardIdOf, titleOf } from './card.ts'
+import type { Question, QuestionCard, QuestionKind } from './turn-update.ts'
 
 export function questionOf(pending: PendingInterrupt): Question {
   const { id, address, payload, answerSchema } = pending
-  const [outermost] = address.flatMap((part) => ('callId' in part ? [part] : []))
+  const kind = kindOf(pending)
+  const path = address.flatMap((part): PathPart[] => (isCall(part) ? [{ agent: part.tool, callId: part.callId }] : []))
+  const [outermost, ...inner] = path
+  const isOfCard = kind !== 'other' || inner.length > 0
   return {
     id,
-    kind: kindOf(pending),
+    kind,
     payload,
     ...(answerSchema && { answerSchema }),
-    ...(outermost && { callId: outermost.callId, toolName: outermost.tool }),
+    ...(outermost && { callId: outermost.callId, toolName: outermost.agent }),
+    ...(isOfCard && { card: cardOf(path, kind, payload) }),
   }
+}
+
+/**
+ * The questions that the cards ask: those about the input of a call. If several are about calls with the same path, the card asks the first one until it
+ * is answered.
+ */
+export function askedOnCards(questions: readonly Question[]): readonly Question[] {
+  const first = new Map<string, Question>()
+  for (const question of questions) {
+    const { kind, card } = question
+    if (kind !== 'other' && card && !first.has(card.id)) first.set(card.id, question)
+  }
+  return [...first.values()]
+}
+
+function cardOf(path: readonly PathPart[], kind: QuestionKind, payload: Json): QuestionCard {
+  const id = cardIdOf(path)
+  const title = path.length > 1 && { title: titleOf(path) }
+  if (kind === 'other') return { id, ...title }
+  const { tool, name = tool, input } = Object(payload)
+  return { id, ...title, toolName: String(kind === 'approval' ? tool : name), ...(input !== undefined && { input }) }
 }
 
 /** The asker decides first, then the payload: a tool may ask a question with the same payload as another. */
 function kindOf({ address, payload }: PendingInterrupt): QuestionKind {
-  const calls = address.filter((part) => 'callId' in part)
   const asker = address.at(-1)
-  if (!asker || calls.length === 0 || !isRecord(payload)) return 'other'
-  if ('middleware' in asker)
-    return asker.middleware === 'approve' && typeof payload.tool === 'string' ? 'approval' : 'other'
-  if (calls.length > 1 || !('callId' in asker)) return 'other'
+  if (!asker || !isRecord(payload)) return 'other'
+  if ('middleware' in asker) {
+    const isAboutCall = isCall(address.at(-2)) && typeof payload.tool === 'string'
+    return asker.middleware === 'approve' && isAboutCall ? 'approval' : 'other'
+  }
+  if (!isCall(asker)) return 'other'
   return payload.type === 'tool-call' && payload.id === asker.callId && payload.name === asker.tool
     ? 'client-call'
     : 'other'
+}
+
+type AddressPart = PendingInterrupt['address'][number]
+
+function isCall(part: AddressPart | undefined): part is Extract<AddressPart, { readonly callId: string }> {
+  return part !== undefined && 'callId' in part
 }

@@ -14,6 +14,12 @@ export interface TurnOfThread {
 export function turnsOfThread(state: ThreadState): readonly TurnOfThread[] {
   const events = new Map(state.turns.map(({ id }): [string, ReadEvent[]] => [id, []]))
   const starts = new Map(state.turns.map(({ id, messageId }) => [messageId, id]))
+  const inside = new Map<string, ReadEvent[]>()
+  for (const { after, callId, cards } of state.inside ?? []) {
+    const told = inside.get(after) ?? []
+    inside.set(after, told)
+    told.push({ type: 'inside', callId, cards })
+  }
   for (const { id: messageId, turn, message } of state.messages) {
     const isStart = message.role === 'user' && starts.get(messageId) === turn
     events
@@ -22,6 +28,7 @@ export function turnsOfThread(state: ThreadState): readonly TurnOfThread[] {
         isStart
           ? { type: 'turn-start', turn, message, messageId }
           : { type: 'message', message, messageId, runId: turn },
+        ...(inside.get(messageId) ?? []),
       )
   }
   return state.turns.map((turn) => {

@@ -1,17 +1,11 @@
 /** Converts the events of a turn to updates for its reader: one state machine for every protocol. */
 
-import type {
-  AgentResult,
-  AssistantMessage,
-  InterruptedResult,
-  PendingInterrupt,
-  ToolMessage,
-  UserMessage,
-} from '@meanwhile/core'
-import type { EndStatus, ErrorInfo, ThreadEventBody } from '@meanwhile/threads'
+import type { AgentResult, AssistantMessage, InterruptedResult, Json, ToolMessage, UserMessage } from '@meanwhile/core'
+import type { EndStatus, ErrorInfo, InsideCard, ThreadEventBody } from '@meanwhile/threads'
+import { cardIdOf, titleOf } from './card.ts'
 import { OpenStep } from './open-step.ts'
-import { questionOf } from './question-of.ts'
-import type { PartType, Question, TurnUpdate } from './turn-update.ts'
+import { askedOnCards, questionOf } from './question-of.ts'
+import type { InnerCall, PartType, Question, TurnUpdate } from './turn-update.ts'
 
 /** An event of a thread's turn, or of a run without a thread. */
 export type ReadEvent = ThreadEventBody & { readonly turn?: string; readonly cursor?: string }
@@ -19,6 +13,14 @@ export type ReadEvent = ThreadEventBody & { readonly turn?: string; readonly cur
 export interface ReaderOptions {
   /** Sends a step only when its message is committed, so that nothing has to be removed again. Default `false`. */
   readonly hold?: boolean
+}
+
+/** A call inside a call, as its card was sent. */
+interface ToldInner {
+  readonly call: InnerCall
+  /** The step in which the card stands. */
+  readonly step: OpenStep | undefined
+  readonly hasEnded: boolean
 }
 
 export class TurnReader {
@@ -33,6 +35,10 @@ export class TurnReader {
   readonly #questions = new Map<string, Question>()
   /** Committed calls, by id. */
   readonly #calls = new Map<string, TurnUpdate & { readonly type: 'call' }>()
+  /** Calls inside calls that have a card, by the id of the card. */
+  readonly #inner = new Map<string, ToldInner>()
+  /** The ids of calls that tools make themselves: they have no part. */
+  readonly #made = new Set<string>()
   /** Ids of the messages before the open step. */
   readonly #past = new Set<string>()
   /** Ids of the messages of the open step. */
@@ -68,11 +74,17 @@ export class TurnReader {
       case 'message':
         this.#stands(event)
         break
+      case 'tool-start':
+        if (event.maker !== undefined) this.#made.add(event.callId)
+        break
       case 'tool-end':
-        this.#result(event.message)
+        if (!this.#made.has(event.callId) || this.#calls.has(event.callId)) this.#result(event.message)
         break
       case 'question':
-        this.#ask(event)
+        this.#askEarly(questionOf(event))
+        break
+      case 'inside':
+        for (const card of event.cards) this.#showCard(card)
         break
       case 'step-end':
         this.#endStep()
@@ -176,6 +188,7 @@ export class TurnReader {
   }
 
   #reset(step: OpenStep): void {
+    for (const [id, inner] of this.#inner) if (inner.step === step) this.#inner.delete(id)
     for (const callId of step.reset()) {
       this.#results.delete(callId)
       this.#calls.delete(callId)
@@ -214,11 +227,70 @@ export class TurnReader {
     this.#tell({ type: 'call-result', message, ...(before !== undefined && { revised: true }) })
   }
 
-  #ask(pending: PendingInterrupt): void {
-    if (this.#questions.has(pending.id)) return
-    const question = questionOf(pending)
-    this.#questions.set(pending.id, question)
+  /** Sends a question before the turn waits, except that about a call inside a call: its card comes with the others, in the order of the questions. */
+  #askEarly(question: Question): void {
+    const { kind, card } = question
+    if (card?.title !== undefined && kind !== 'other') return
+    const isTaken = kind !== 'other' && [...this.#questions.values()].some((other) => other.card?.id === card?.id)
+    if (!isTaken && !this.#questions.has(question.id)) this.#ask(question)
+  }
+
+  #ask(question: Question): void {
+    const { id, kind } = question
+    const isShown = kind === 'other' || this.#showAsked(question)
+    if (this.#questions.has(id) && isShown) return
+    this.#questions.set(id, question)
     this.#tell({ type: 'question', question })
+  }
+
+  /** Shows the input that a question is about. Returns whether the card has shown it already. */
+  #showAsked({ callId = '', card }: Question): boolean {
+    const { id = '', title, toolName = '', input } = card ?? {}
+    if (title !== undefined) return this.#showInner({ id, title, toolName, input: input ?? null, callId })
+    return input === undefined || this.#showInput(callId, input)
+  }
+
+  #showCard({ path, input, state, approval, result }: InsideCard): void {
+    const [outermost, ...inner] = path
+    const last = inner.at(-1)
+    if (!outermost) return
+    const { callId } = outermost
+    if (!last) {
+      this.#showInput(callId, input)
+      return
+    }
+    const id = cardIdOf(path)
+    this.#showInner({ id, title: titleOf(path), toolName: last.agent, input, callId })
+    const isAnswered = state === 'allowed' || state === 'denied'
+    if (isAnswered && approval !== undefined)
+      this.#tell({ type: 'inner-answer', id, question: approval, isAllowed: state === 'allowed' })
+    if (result) this.#innerResult(id, result)
+  }
+
+  #innerResult(id: string, message: ToolMessage): void {
+    const told = this.#inner.get(id)
+    if (told) this.#inner.set(id, { ...told, hasEnded: true })
+    this.#tell({ type: 'inner-result', id, message })
+  }
+
+  /** Returns whether the card has shown this input already. */
+  #showInner(call: InnerCall): boolean {
+    const known = this.#inner.get(call.id)
+    // Another call may have the same path: the run of an agent inside may repeat the ids of an earlier run.
+    if (known && !known.hasEnded && isSame(known.call.input, call.input)) return true
+    this.#inner.set(call.id, { call, step: this.#step, hasEnded: false })
+    this.#tell({ type: 'inner-call', call })
+    return false
+  }
+
+  /** Shows another input of a call of the turn than the model wrote. Returns whether its card has shown it already. */
+  #showInput(callId: string, input: Json): boolean {
+    const shown = this.#calls.get(callId)
+    if (!shown || isSame(shown.call.input, input)) return true
+    const update = { ...shown, call: { ...shown.call, input } }
+    this.#calls.set(callId, update)
+    this.#tell(update)
+    return false
   }
 
   #resume(cause: 'answer' | 'recovery' | 'retry', messages: readonly string[]): void {
@@ -236,17 +308,21 @@ export class TurnReader {
     const isRetracted = step?.messageId !== undefined && !counts.has(step.messageId)
     if (step && (isRetracted || !step.message)) this.#reset(step)
     // The question counts as closed until it is sent again.
-    for (const { callId } of this.#questions.values()) {
-      const call = callId === undefined ? undefined : this.#calls.get(callId)
+    for (const { callId, card } of this.#questions.values()) {
+      const call = callId === undefined || card?.title !== undefined ? undefined : this.#calls.get(callId)
       if (call && !this.#results.has(call.call.id)) this.#tell(call)
+      const inner = this.#inner.get(card?.id ?? '')
+      if (inner && inner.step === this.#step) this.#tell({ type: 'inner-call', call: inner.call })
     }
     this.#questions.clear()
   }
 
   #wait({ interrupts, settled }: Pick<InterruptedResult, 'interrupts' | 'settled'>): void {
     for (const message of settled) this.#result(message)
-    for (const pending of interrupts) this.#ask(pending)
-    this.#tell({ type: 'turn-waiting', questions: interrupts.map(questionOf) })
+    const questions = interrupts.map(questionOf)
+    const asked = new Set(askedOnCards(questions))
+    for (const question of questions) if (question.kind === 'other' || asked.has(question)) this.#ask(question)
+    this.#tell({ type: 'turn-waiting', questions })
   }
 
   #end(status: EndStatus, error: ErrorInfo | undefined): void {
@@ -281,6 +357,10 @@ export class TurnReader {
     if (result.status === 'interrupted') this.#wait(result)
     else this.#end(result.status === 'completed' ? 'completed' : 'stopped', undefined)
   }
+}
+
+function isSame(input: unknown, other: unknown): boolean {
+  return JSON.stringify(input) === JSON.stringify(other)
 }
 
 function progressOf(

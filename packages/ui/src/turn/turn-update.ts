@@ -6,7 +6,7 @@ import type { EndStatus, ErrorInfo } from '@meanwhile/threads'
 /**
  * The parts of a turn and of its steps come in this order:
  *
- *     turn-start (step-start (part | call | progress | result | question)* step-end | user-message)* (turn-waiting | turn-end | turn-outdated)
+ *     turn-start (step-start (part | call | progress | result | inner call | question)* step-end | user-message)* (turn-waiting | turn-end | turn-outdated)
  *
  * A step begins with its first part, so a step without content is not sent. `step-reset` removes all parts of the open step.
  */
@@ -42,7 +42,13 @@ export type TurnUpdate =
   | { readonly type: 'call-settled'; readonly callId: string; readonly toolName: string }
   /** `revised`: the call had another result, which is no longer valid. */
   | { readonly type: 'call-result'; readonly message: ToolMessage; readonly revised?: true }
-  /** A question is open. */
+  /** A call inside a call that a human is asked about, so it has its own card. Sent again if its input is another one. */
+  | { readonly type: 'inner-call'; readonly call: InnerCall }
+  /** The question of `approve` about a call inside a call was answered. `question`: its id. */
+  | { readonly type: 'inner-answer'; readonly id: string; readonly question: string; readonly isAllowed: boolean }
+  /** A call inside a call that has a card has ended. */
+  | { readonly type: 'inner-result'; readonly id: string; readonly message: ToolMessage }
+  /** A question is open. Sent again if the input on its card has changed since. Not sent while the card asks another question. */
   | { readonly type: 'question'; readonly question: Question }
   /** A user message that arrived while the turn was running: sent before the next step, or at the end of the turn, then within its empty step. */
   | { readonly type: 'user-message'; readonly id: string; readonly message: UserMessage }
@@ -53,7 +59,7 @@ export type TurnUpdate =
    * its beginning to get the valid ones.
    */
   | { readonly type: 'turn-outdated' }
-  /** The turn stops here until it gets an answer. `questions`: all open questions, each of which was sent before. */
+  /** The turn stops here until it gets an answer. `questions`: all open questions. */
   | { readonly type: 'turn-waiting'; readonly questions: readonly Question[] }
   | { readonly type: 'turn-end'; readonly status: EndStatus; readonly error?: ErrorInfo }
 
@@ -71,10 +77,33 @@ export interface Question {
   readonly callId?: string
   /** The name of that call's tool. */
   readonly toolName?: string
+  /** The card of the call that asks. Absent: the question is about no input, and is not asked inside a call. */
+  readonly card?: QuestionCard
+}
+
+/** The card of a question. */
+export interface QuestionCard {
+  /** The id of the card. */
+  readonly id: string
+  /** The names of the calls, outermost first. Only of a call inside a call. */
+  readonly title?: string
+  /** The name of the tool. Absent: the question is about no input, so the card does not exist. */
+  readonly toolName?: string
+  /** The input in the question: exactly this is allowed. */
+  readonly input?: Json
+}
+
+/** A call inside a call, as its card shows it. */
+export interface InnerCall extends QuestionCard {
+  readonly title: string
+  readonly toolName: string
+  readonly input: Json
+  /** The id of the call of the turn that contains it. */
+  readonly callId: string
 }
 
 /**
- * - `approval`: the middleware `approve` asks whether a call may run: this call, or a call of an agent inside it.
+ * - `approval`: the middleware `approve` asks whether a call may run.
  * - `client-call`: the call of a tool without `execute`; the answer is its output.
  * - `other`: all other questions. Only their own schema defines the answer.
  */

@@ -1,0 +1,220 @@
+/**
+ * Keeps what the cards of a turn show of the calls that a human was asked about: a call inside a call, and a call of a step with another input than the
+ * model wrote. The questions themselves are only stored while the turn waits.
+ */
+
+import type { Answers, Json, PathPart, PendingInterrupt, ToolMessage } from '@meanwhile/core'
+import { sameInput } from '@meanwhile/core/calls'
+import { isDecision } from './decisions.ts'
+import type { InsideCard, InsideEvent, ThreadEventBody } from './thread-events.ts'
+
+/** A call, and what its card shows. */
+interface Asked {
+  readonly card: InsideCard
+  /** What the card shows if the run tells nothing of the answer: an agent with `events: false`. */
+  readonly untold?: InsideCard
+}
+
+export class AskedCalls {
+  /** By the ids of the calls in the path of their card. */
+  readonly #asked = new Map<string, Asked>()
+  /** The inputs of the turn's own calls, as the model wrote them. */
+  readonly #written = new Map<string, Json>()
+  /** Which calls have made a call since the run last began: the ids of the calls, by the path and the id of the one they made. */
+  readonly #makers = new Map<string, Set<string | undefined>>()
+  /** The payloads of questions as the run has told them, by id: a middleware may have masked them. */
+  readonly #payloads = new Map<string, Json>()
+
+  /** `own`: the events of the turn that are stored. `interrupts`: its newest questions. */
+  constructor(own: Iterable<ThreadEventBody> = [], interrupts: readonly PendingInterrupt[] = []) {
+    for (const event of own) {
+      this.#hasWritten(event)
+      if (event.type === 'inside') for (const card of event.cards) this.#asked.set(keyOf(card.path), { card })
+    }
+    for (const card of interrupts.flatMap(cardOf))
+      if (!this.#asked.has(keyOf(card.path))) this.#asked.set(keyOf(card.path), { card })
+  }
+
+  /** Returns what follows from an event of the turn. */
+  read(event: ThreadEventBody): readonly InsideEvent[] {
+    if (event.type === 'tool-start') this.#started(event)
+    if (event.type === 'question') this.#payloads.set(event.id, event.payload)
+    this.#hasWritten(event)
+    if (isDecision(event)) return this.#decided(event)
+    if (event.type === 'tool-end' || event.type === 'background-end') return this.#ended(event)
+    return []
+  }
+
+  /** Called when the turn begins to wait: the cards that it has not told. */
+  waits(interrupts: readonly PendingInterrupt[]): readonly InsideEvent[] {
+    const asked = interrupts.flatMap((pending) =>
+      cardOf({ ...pending, payload: this.#payloads.get(pending.id) ?? pending.payload }),
+    )
+    const isNew = ({ path, input, approval }: InsideCard) => {
+      const [outermost, inner] = path
+      const known = this.#asked.get(keyOf(path))?.card
+      if (known?.state === 'asked' && known.approval === approval) return false
+      return inner !== undefined || !sameInput(known?.input ?? this.#written.get(outermost?.callId ?? ''), input)
+    }
+    this.#makers.clear()
+    return this.#tell([...this.#untold(), ...asked.filter(isNew)])
+  }
+
+  /** Called when the turn continues with answers. */
+  answered(interrupts: readonly PendingInterrupt[] = [], answers: Answers = {}): readonly InsideEvent[] {
+    return interrupts.flatMap((pending) => {
+      const answer = answers[pending.id]
+      const [card] = cardOf(pending).flatMap(({ path }) => this.#asked.get(keyOf(path))?.card ?? [])
+      if (!card || answer === undefined) return []
+      const { decision, input } = Object(answer)
+      const isApproval = card.approval !== undefined
+      const decided = { ...card, state: isApproval && decision === 'deny' ? ('denied' as const) : ('allowed' as const) }
+      const events = isInside(card) ? this.#tell([decided]) : []
+      if (!isApproval) this.#asked.set(keyOf(card.path), { card: decided, untold: ended(decided, resultOf(answer)) })
+      if (isApproval && decision === 'edit')
+        this.#asked.set(keyOf(card.path), { card: decided, untold: { ...decided, input } })
+      return events
+    })
+  }
+
+  /** Called when the turn ends: nobody answers the questions that are open. `reason`: why their calls do not run. */
+  closed(reason: string): readonly InsideEvent[] {
+    const content = [{ type: 'text', text: reason } as const]
+    const open = this.#cards.filter((card) => isInside(card) && card.state === 'asked')
+    return this.#tell([
+      ...this.#untold(),
+      ...open.map((card) => ended(card, { role: 'tool', callId: '', name: '', content, isError: true })),
+    ])
+  }
+
+  get #cards(): readonly InsideCard[] {
+    return [...this.#asked.values()].map(({ card }) => card)
+  }
+
+  #hasWritten(event: ThreadEventBody): void {
+    if (event.type !== 'message' || event.path || event.message.role !== 'assistant') return
+    for (const part of event.message.content)
+      if (part.type === 'tool-call') this.#written.set(part.id, part.input as Json)
+  }
+
+  #started({ path = [], callId, maker }: ThreadEventBody & { readonly type: 'tool-start' }): void {
+    const key = JSON.stringify([...path.map((part) => part.callId), callId])
+    const makers = this.#makers.get(key) ?? new Set()
+    this.#makers.set(key, makers.add(maker))
+  }
+
+  #decided(event: ThreadEventBody & { readonly type: 'custom' }): readonly InsideEvent[] {
+    const card = this.#cardOf(event)
+    if (!card) return []
+    const { input } = Object(event.data)
+    this.#asked.set(keyOf(card.path), { card })
+    return input === undefined || sameInput(input, card.input) ? [] : this.#tell([{ ...card, input }])
+  }
+
+  #ended(event: ThreadEventBody & { readonly type: 'tool-end' | 'background-end' }): readonly InsideEvent[] {
+    if (this.#asked.size === 0) return []
+    const { callId, toolName, message, path = [] } = event
+    const card = this.#cardOf(event)
+    if (card && isInside(card)) return this.#tell([ended(card, message)])
+    const makers = this.#makers.get(JSON.stringify([callId]))
+    if (path.length > 0 || (makers && !makers.has(undefined))) return []
+    const isOfCall = ({ agent, callId: id }: PathPart) => agent === toolName && id === callId
+    const inside = this.#cards.filter((card) => isInside(card) && card.path.slice(0, 1).some(isOfCall))
+    const open = message.isError ? inside.filter(({ state }) => state === 'asked') : []
+    return this.#tell([...this.#untold(callId), ...open.map((card) => ended(card, message))])
+  }
+
+  /** The cards of which the run has told nothing since they were answered: all, or those of this call of the turn. */
+  #untold(callId?: string): readonly InsideCard[] {
+    return [...this.#asked.values()].flatMap(({ untold }) =>
+      untold && (callId === undefined || untold.path[0]?.callId === callId) ? [untold] : [],
+    )
+  }
+
+  /**
+   * The card of the call that an event is about. Calls that several tools make may have the same id, and the event does not name its maker: then a card is
+   * only found if no other one may be meant.
+   */
+  #cardOf({ callId, toolName, path = [] }: CallEvent): InsideCard | undefined {
+    if (callId === undefined) return undefined
+    const meant = this.#pathsTo([...path.map((part) => part.callId), callId]).flatMap((ids): readonly InsideCard[] => {
+      const card = this.#asked.get(JSON.stringify(ids))?.card
+      return card && card.path.at(-1)?.agent === toolName && card.state !== 'ended' ? [card] : []
+    })
+    const answered = meant.filter((card) => card.state !== 'asked' || !isInside(card))
+    const [card, ...others] = answered.length > 0 ? answered : meant
+    return others.length > 0 ? undefined : card
+  }
+
+  /** The paths that may lead to the call with this path in the events, which does not have the makers of the calls. */
+  #pathsTo(told: readonly string[]): readonly (readonly string[])[] {
+    return told.reduce<readonly (readonly string[])[]>(
+      (paths, id, index) => {
+        const chains = this.#chainsTo(told.slice(0, index), id, new Set())
+        return paths.flatMap((path) => chains.map((chain) => [...path, ...chain]))
+      },
+      [[]],
+    )
+  }
+
+  #chainsTo(within: readonly string[], id: string, seen: ReadonlySet<string>): readonly (readonly string[])[] {
+    const makers = this.#makers.get(JSON.stringify([...within, id])) ?? [undefined]
+    return [...makers].flatMap((maker): readonly (readonly string[])[] => {
+      if (maker === undefined) return [[id]]
+      if (maker === id || seen.has(maker)) return [[maker, id]]
+      return this.#chainsTo(within, maker, new Set([...seen, id])).map((chain) => [...chain, id])
+    })
+  }
+
+  #tell(cards: readonly InsideCard[]): readonly InsideEvent[] {
+    const events: { type: 'inside'; callId: string; cards: InsideCard[] }[] = []
+    for (const card of cards) {
+      this.#asked.set(keyOf(card.path), { card })
+      const callId = card.path[0]?.callId ?? ''
+      const last = events.at(-1)
+      if (last?.callId === callId) last.cards.push(card)
+      else events.push({ type: 'inside', callId, cards: [card] })
+    }
+    return events
+  }
+}
+
+interface CallEvent {
+  readonly callId?: string
+  readonly toolName?: string
+  readonly path?: readonly PathPart[]
+}
+
+/** The card of a question of `approve`, or of a tool without `execute`. No other question is about an input. */
+function cardOf({ id, address, payload }: PendingInterrupt): readonly InsideCard[] {
+  const calls = address.flatMap((part) => ('callId' in part ? [part] : []))
+  const asker = address.at(-1)
+  const last = calls.at(-1)
+  const { tool, type, name, input } = Object(payload)
+  if (!asker || !last || input === undefined) return []
+  const isApproval = 'middleware' in asker && asker.middleware === 'approve' && address.at(-2) === last
+  const isClientCall = asker === last && type === 'tool-call' && payload !== null && Object(payload).id === last.callId
+  const toolName: unknown = isApproval ? tool : isClientCall ? name : undefined
+  if (typeof toolName !== 'string') return []
+  const path = calls.map((call): PathPart => ({ agent: call === last ? toolName : call.tool, callId: call.callId }))
+  return [{ path, input, state: 'asked', ...(isApproval && { approval: id }) }]
+}
+
+function ended(card: InsideCard, message: ToolMessage): InsideCard {
+  const { agent: name = '', callId = '' } = card.path.at(-1) ?? {}
+  return { ...card, state: 'ended', result: { ...message, callId, name } }
+}
+
+/** The output of a call that its caller has executed. */
+function resultOf(output: Json): ToolMessage {
+  const text = typeof output === 'string' ? output : JSON.stringify(output)
+  return { role: 'tool', callId: '', name: '', content: [{ type: 'text', text }], output }
+}
+
+function isInside({ path }: InsideCard): boolean {
+  return path.length > 1
+}
+
+function keyOf(path: readonly PathPart[]): string {
+  return JSON.stringify(path.map(({ callId }) => callId))
+}

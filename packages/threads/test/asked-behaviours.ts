@@ -1,0 +1,222 @@
+/** Tests of calls that a human is asked about, for turns in the same process and for turns in workers. */
+
+import {
+  type Agent,
+  type AgentToolOptions,
+  agentTool,
+  createAgent,
+  type Json,
+  type Middleware,
+  type Tool,
+  tool,
+} from '@meanwhile/core'
+import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { approve } from '@meanwhile/middleware'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import type { InsideCard, ThreadStore, Threads, Turn } from '../src/index.ts'
+
+export interface AskingThreads {
+  newStore(): ThreadStore
+  /** Opens threads over the store, in another process than those before. */
+  opened(store: ThreadStore, agent: Agent): Threads<never>
+}
+
+interface Given extends Pick<AgentToolOptions, 'events'> {
+  readonly background?: boolean
+  readonly makes?: boolean
+  readonly wrapped?: boolean
+}
+
+/** An agent named `main` that calls `clerk`, an agent that pays twice and lets the caller choose; with `makes` a tool that pays itself; with `wrapped` it pays itself. */
+function asking({ background = false, events = true, makes = false, wrapped = false }: Given) {
+  const ran: unknown[] = []
+  const amount = z.object({ n: z.number() })
+  const pay = tool({
+    name: 'pay',
+    description: 'p',
+    input: amount,
+    execute(input) {
+      ran.push(input)
+      return `paid ${input.n}`
+    },
+  }) as Tool
+  const choose = tool({ name: 'choose', description: 'c', input: amount }) as Tool
+  const middleware = [approve({ tools: ['pay'] })]
+  const twice = (last: string, ...calls: readonly ReturnType<typeof call>[]) =>
+    scriptedModel(
+      Array.from({ length: 9 }, () => ({ messages }) => {
+        return messages.some(({ role }) => role === 'assistant') ? respond(say(last)) : respond(...calls)
+      }),
+    )
+  const clerk = createAgent({
+    name: 'clerk',
+    description: 'Pays.',
+    model: twice('Done.', call('pay', { n: 1 }, { id: 'p' }), call('choose', { n: 2 }, { id: 'c' })),
+    tools: [pay, choose],
+    middleware,
+  })
+  const relay = tool({
+    name: 'relay',
+    description: 'r',
+    input: z.object({}),
+    execute: async (_, { run, callId }) =>
+      (await run?.callTool({ type: 'tool-call', id: `${callId}/1`, name: 'pay', input: { n: 3 } }))?.output,
+  }) as Tool
+  const change: Middleware = {
+    name: 'change',
+    wrapToolCall: (made, next) => next(made.name === 'pay' ? { ...made, input: { n: 99_999 } } : made),
+  }
+  const [name, input] = makes ? ['relay', {}] : wrapped ? ['pay', { n: 4 }] : ['clerk', { request: 'Pay.' }]
+  const agent = createAgent({
+    name: 'main',
+    model: twice('Good.', call(name, input, { id: 'm' })),
+    tools: [{ ...agentTool(clerk, { events }), background } as Tool, relay, pay],
+    middleware: [...(wrapped ? [change] : []), ...middleware],
+  })
+  return { agent, ran }
+}
+
+const short = ({ path, state, input, result }: InsideCard) => {
+  const end = result ? [result.isError === true, result.output ?? result.content[0]] : []
+  return [path.map(({ agent, callId }) => `${agent} ${callId}`).join(' / '), state, input, ...end]
+}
+
+const cardsIn = async (threads: Threads<never>) =>
+  ((await threads.read('t')).inside ?? []).flatMap(({ cards }) => cards.map(short))
+
+async function eventsOf(turn: Turn | undefined): Promise<unknown> {
+  const cards: unknown[] = []
+  for await (const event of turn?.events() ?? []) if (event.type === 'inside') cards.push(...event.cards.map(short))
+  return cards
+}
+
+/** Answers one question after the other, the first of the open ones first. */
+async function answerAll(threads: Threads<never>, answers: readonly Json[]): Promise<void> {
+  for (const answer of answers) {
+    const [{ id } = { id: '' }] = (await threads.read('t')).interrupts
+    await (await threads.answer('t', { [id]: answer })).result
+  }
+}
+
+export function askedBehaviours({ newStore, opened }: AskingThreads): void {
+  const asked = async (given: Given) => {
+    const made = asking(given)
+    const store = newStore()
+    const threads = opened(store, made.agent)
+    await (await threads.send('t', 'Go')).result
+    return { ...made, store, threads }
+  }
+  const waiting = [
+    ['clerk m / pay p', 'asked', { n: 1 }],
+    ['clerk m / choose c', 'asked', { n: 2 }],
+  ]
+  const chosen = [
+    ['clerk m / choose c', 'allowed', { n: 2 }],
+    ['clerk m / choose c', 'ended', { n: 2 }, false, 'chosen'],
+  ]
+
+  const answers = {
+    allow: [
+      { decision: 'allow' },
+      ['clerk m / pay p', 'allowed', { n: 1 }],
+      ['clerk m / pay p', 'ended', { n: 1 }, false, 'paid 1'],
+    ],
+    deny: [
+      { decision: 'deny', reason: 'No.' },
+      ['clerk m / pay p', 'denied', { n: 1 }],
+      ['clerk m / pay p', 'ended', { n: 1 }, true, { type: 'text', text: 'Not run: the call was denied: No.' }],
+    ],
+    edit: [
+      { decision: 'edit', input: { n: 5 } },
+      ['clerk m / pay p', 'allowed', { n: 1 }],
+      ['clerk m / pay p', 'allowed', { n: 5 }],
+      ['clerk m / pay p', 'ended', { n: 5 }, false, 'paid 5'],
+    ],
+  } satisfies Readonly<Record<string, readonly Json[]>>
+
+  test.for(
+    [false, true].flatMap((background) =>
+      (['allow', 'deny', 'edit'] as const).map((decision) => ({ decision, background })),
+    ),
+  )(
+    'a thread keeps what was asked inside a call, what was decided, and how the calls ended: %j (W49, AG3)',
+    async ({ decision, ...given }) => {
+      const [answer, ...ends] = answers[decision]
+      const { threads } = await asked(given)
+      expect(await cardsIn(threads)).toEqual(waiting)
+      await answerAll(threads, [answer as Json, 'chosen'])
+      expect((await threads.read('t')).status).toBe('idle')
+      expect(await cardsIn(threads)).toEqual([...waiting, ...ends, ...chosen])
+      expect(await eventsOf(await threads.turn('t'))).toEqual([...waiting, ...ends, ...chosen])
+    },
+  )
+
+  test('if the agent inside tells no events, its cards keep what was decided, with the edited input, and what the caller chose (W49, AG5)', async () => {
+    const { threads, ran } = await asked({ events: false })
+    await answerAll(threads, [{ decision: 'edit', input: { n: 5 } }, 'chosen'])
+    const decided = ['clerk m / pay p', 'allowed']
+    expect(await cardsIn(threads)).toEqual([...waiting, [...decided, { n: 1 }], [...decided, { n: 5 }], ...chosen])
+    expect(ran).toEqual([{ n: 5 }])
+  })
+
+  test('a call that a tool makes itself has its card in the call of the tool (W49)', async () => {
+    const { threads, ran } = await asked({ makes: true })
+    await answerAll(threads, [{ decision: 'edit', input: { n: 6 } }])
+    const of = (...rest: readonly unknown[]) => ['relay m / pay m/1', ...rest]
+    const decided = [of('allowed', { n: 3 }), of('allowed', { n: 6 }), of('ended', { n: 6 }, false, 'paid 6')]
+    expect(await cardsIn(threads)).toEqual([of('asked', { n: 3 }), ...decided])
+    expect(ran).toEqual([{ n: 6 }])
+  })
+
+  test('a call of the turn is only kept if the question had another input than the model wrote (W49)', async () => {
+    const { threads, ran } = await asked({ wrapped: true })
+    await answerAll(threads, [{ decision: 'deny' }])
+    expect(await cardsIn(threads)).toEqual([['pay m', 'asked', { n: 99_999 }]])
+    expect(JSON.stringify((await threads.read('t')).messages)).not.toContain('99999')
+    expect(ran).toEqual([])
+  })
+
+  test.for(
+    ['stop', 'message'].flatMap((end) =>
+      [{}, { background: true }, { events: false }].map((given) => [end, given] as const),
+    ),
+  )('the cards of questions that nobody answered end with the turn: %s, %j (W49, AG9)', async ([end, given]) => {
+    const { threads } = await asked(given)
+    await answerAll(threads, [{ decision: 'allow' }])
+    if (end === 'stop') await threads.stop('t')
+    else await (await threads.send('t', 'Never mind')).result
+    const state = await threads.read('t')
+    const own = state.inside?.filter(({ turn }) => turn === state.turns[0]?.id) ?? []
+    const card = own.flatMap(({ cards }) => cards).findLast(({ path }) => path.at(-1)?.callId === 'c')
+    expect(card).toMatchObject({ state: 'ended', result: { callId: 'c', name: 'choose', isError: true } })
+    const reason = end === 'stop' ? 'The user stopped this.' : 'The user wrote a message instead of answering.'
+    expect(JSON.stringify(card?.result)).toContain(reason)
+  })
+
+  test('a process that goes on with a turn that waits knows the cards that another one has told (W49, AG3)', async () => {
+    const made = await asked({})
+    await made.threads.close()
+    const second = opened(made.store, made.agent)
+    await answerAll(second, [{ decision: 'edit', input: { n: 5 } }])
+    await second.close()
+    const third = opened(made.store, made.agent)
+    await answerAll(third, ['chosen'])
+    const pay = ['clerk m / pay p', 'allowed']
+    const ended = ['clerk m / pay p', 'ended', { n: 5 }, false, 'paid 5']
+    expect(await cardsIn(third)).toEqual([...waiting, [...pay, { n: 1 }], [...pay, { n: 5 }], ended, ...chosen])
+    expect(made.ran).toEqual([{ n: 5 }])
+  })
+
+  test('a copy of a thread has its cards, and a thread that goes back has them no more (W49)', async () => {
+    const { threads } = await asked({ makes: true })
+    await answerAll(threads, [{ decision: 'allow' }])
+    const copy = await threads.fork('t')
+    expect((await threads.read(copy)).inside?.map(({ cards }) => cards)).toEqual(
+      (await threads.read('t')).inside?.map(({ cards }) => cards),
+    )
+    const [{ messageId } = { messageId: '' }] = (await threads.read('t')).turns
+    await threads.rewind('t', { before: messageId })
+    expect(await threads.read('t')).not.toHaveProperty('inside')
+  })
+}
