@@ -37,24 +37,33 @@ function watched() {
 const words = (count: number, ms: number) =>
   respond(...Array.from({ length: count }, (_, n) => [say(`w${n}`), wait(ms)]).flat())
 
-test('deltas are stored every 50 ms, or with the next other event, and readers do not wait for that (TH12)', async () => {
+test('deltas are stored after 250 ms, or with the next other event, and readers do not wait for that (TH12)', async () => {
   const { store, writes } = watched()
-  const threads = createThreads({ agent: createAgent({ model: scriptedModel([words(6, 20)]) }), store })
+  const threads = createThreads({ agent: createAgent({ model: scriptedModel([words(6, 100)]) }), store })
   const turn = await threads.send('t', 'go')
   const received: number[] = []
   const begun = Date.now()
   const reading = (async () => {
     for await (const { type } of turn.events()) if (type === 'text-delta') received.push(Date.now() - begun)
   })()
-  await vi.advanceTimersByTimeAsync(500)
+  await vi.advanceTimersByTimeAsync(1_000)
   await reading
-  expect(received).toEqual([0, 20, 40, 60, 80, 100])
+  expect(received).toEqual([0, 100, 200, 300, 400, 500])
   expect(writes.filter((types) => types.includes('text-delta'))).toEqual([
     // With the first save of the run.
     [0, 'text-delta'],
-    [70, 'text-delta', 'text-delta', 'text-delta'],
-    [120, 'text-delta', 'text-delta', 'message'],
+    [350, 'text-delta', 'text-delta', 'text-delta'],
+    [600, 'text-delta', 'text-delta', 'message'],
   ])
+})
+
+test('a turn of four seconds makes at most 60 changes of its thread (TH12)', async () => {
+  const { store, writes } = watched()
+  const threads = createThreads({ agent: createAgent({ model: scriptedModel([words(200, 20)]) }), store })
+  const turn = await threads.send('t', 'go')
+  await vi.advanceTimersByTimeAsync(5_000)
+  expect(await turn.result).toMatchObject({ status: 'completed' })
+  expect(writes.length).toBeLessThanOrEqual(60)
 })
 
 test('deltas are stored only while their step runs, and messages stay (TH7)', async () => {
