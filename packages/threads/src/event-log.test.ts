@@ -192,3 +192,34 @@ test('a run waits for a slow store, so that the number of unstored events stays 
   expect(most).toBeGreaterThan(500)
   expect(most).toBeLessThan(1_100)
 })
+
+test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+  'if write %i of a turn was made and its store reports an error, no event is written twice (W28)',
+  async (at) => {
+    const { store, plain } = watched()
+    let writes = 0
+    const change: ThreadStore['change'] = async (id, decide, options) => {
+      let isSave = true
+      const result = await store.change(
+        id,
+        (stored) => {
+          const decided = decide(stored)
+          isSave = decided.checkpoint !== undefined
+          return decided
+        },
+        options,
+      )
+      if (options?.isOwner && options.mayBeLost && !isSave && ++writes === at) throw new Error('no answer')
+      return result
+    }
+    const agent = createAgent({ model: scriptedModel([words(9, 100)]) })
+    const threads = createThreads({ agent, store: { ...store, change }, onError: () => {} })
+    const turn = await threads.send('t', 'go')
+    const reading = all(turn.events())
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect(await turn.result).toMatchObject({ status: 'completed' })
+    const stored = await plain.events('t')
+    expect(stored.map(({ event }) => event.type)).toEqual(['turn-start', 'message', 'turn-end'])
+    expect((await reading).filter(({ type }) => type === 'text-delta')).toHaveLength(9)
+  },
+)

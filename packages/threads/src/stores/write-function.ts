@@ -1,6 +1,6 @@
 /**
- * The function of the schema that makes a change of a thread in one round trip, unless another change was made since the one that its caller knows. It never
- * waits for the lock of the thread. A caller that knows no change reads the thread.
+ * The function of the schema that makes a change of a thread in one round trip, unless another change was made since the last one that its caller has seen. It never
+ * waits for the lock of the thread. A caller that has seen no change reads the thread.
  */
 
 /** The name has the version of its statements: processes with another version call another function. */
