@@ -4,14 +4,14 @@ import { type ServerProxy, startProxy } from './proxy.ts'
 
 export interface CuttingProxy extends ServerProxy {
   /**
-   * Cuts the connection of the next statement with this text: `before` the server reads it, or `after` it ran, so that its client gets no
-   * response. Resolves when the connection was cut; `meanwhile` is awaited before.
+   * Cuts the connection of the next statement with this text: `before` the server reads it, `during` its execution, or `after` it ran, so that its
+   * client gets no response. Resolves when the connection was cut; `meanwhile` is awaited before.
    */
   cut(when: Cut['when'], statement: string, meanwhile?: Cut['meanwhile']): Promise<void>
 }
 
 interface Cut {
-  readonly when: 'before' | 'after'
+  readonly when: 'before' | 'during' | 'after'
   readonly statement: string
   readonly meanwhile: () => Promise<void>
   readonly done: (cut: Promise<void>) => void
@@ -38,8 +38,8 @@ export async function cuttingProxy(url: string): Promise<CuttingProxy> {
           cutting = next
           next = undefined
         }
-        if (cutting?.when === 'before') cut(cutting)
-        else upstream.write(chunk)
+        if (cutting?.when !== 'before') upstream.write(chunk)
+        if (cutting && cutting.when !== 'after') cut(cutting)
       })
       upstream.on('data', (chunk: Buffer) => {
         if (!cutting) client.write(chunk)

@@ -37,24 +37,33 @@ function watched() {
 const words = (count: number, ms: number) =>
   respond(...Array.from({ length: count }, (_, n) => [say(`w${n}`), wait(ms)]).flat())
 
-test('deltas are stored every 50 ms, or with the next other event, and readers do not wait for that (TH12)', async () => {
+test('deltas are stored after 250 ms, or with the next other event, and readers do not wait for that (TH12)', async () => {
   const { store, writes } = watched()
-  const threads = createThreads({ agent: createAgent({ model: scriptedModel([words(6, 20)]) }), store })
+  const threads = createThreads({ agent: createAgent({ model: scriptedModel([words(6, 100)]) }), store })
   const turn = await threads.send('t', 'go')
   const received: number[] = []
   const begun = Date.now()
   const reading = (async () => {
     for await (const { type } of turn.events()) if (type === 'text-delta') received.push(Date.now() - begun)
   })()
-  await vi.advanceTimersByTimeAsync(500)
+  await vi.advanceTimersByTimeAsync(1_000)
   await reading
-  expect(received).toEqual([0, 20, 40, 60, 80, 100])
+  expect(received).toEqual([0, 100, 200, 300, 400, 500])
   expect(writes.filter((types) => types.includes('text-delta'))).toEqual([
     // With the first save of the run.
     [0, 'text-delta'],
-    [70, 'text-delta', 'text-delta', 'text-delta'],
-    [120, 'text-delta', 'text-delta', 'message'],
+    [350, 'text-delta', 'text-delta', 'text-delta'],
+    [600, 'text-delta', 'text-delta', 'message'],
   ])
+})
+
+test('a turn of four seconds makes at most 60 changes of its thread (TH12)', async () => {
+  const { store, writes } = watched()
+  const threads = createThreads({ agent: createAgent({ model: scriptedModel([words(200, 20)]) }), store })
+  const turn = await threads.send('t', 'go')
+  await vi.advanceTimersByTimeAsync(5_000)
+  expect(await turn.result).toMatchObject({ status: 'completed' })
+  expect(writes.length).toBeLessThanOrEqual(60)
 })
 
 test('deltas are stored only while their step runs, and messages stay (TH7)', async () => {
@@ -183,3 +192,34 @@ test('a run waits for a slow store, so that the number of unstored events stays 
   expect(most).toBeGreaterThan(500)
   expect(most).toBeLessThan(1_100)
 })
+
+test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+  'if write %i of a turn was made and its store reports an error, no event is written twice (W28)',
+  async (at) => {
+    const { store, plain } = watched()
+    let writes = 0
+    const change: ThreadStore['change'] = async (id, decide, options) => {
+      let isSave = true
+      const result = await store.change(
+        id,
+        (stored) => {
+          const decided = decide(stored)
+          isSave = decided.checkpoint !== undefined
+          return decided
+        },
+        options,
+      )
+      if (options?.isOwner && options.mayBeLost && !isSave && ++writes === at) throw new Error('no answer')
+      return result
+    }
+    const agent = createAgent({ model: scriptedModel([words(9, 100)]) })
+    const threads = createThreads({ agent, store: { ...store, change }, onError: () => {} })
+    const turn = await threads.send('t', 'go')
+    const reading = all(turn.events())
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect(await turn.result).toMatchObject({ status: 'completed' })
+    const stored = await plain.events('t')
+    expect(stored.map(({ event }) => event.type)).toEqual(['turn-start', 'message', 'turn-end'])
+    expect((await reading).filter(({ type }) => type === 'text-delta')).toHaveLength(9)
+  },
+)

@@ -5,7 +5,7 @@ import type { ThreadEventBody } from './thread-events.ts'
 import type { StoredEvent } from './thread-store.ts'
 
 /** Milliseconds from the first unstored delta until deltas are stored. */
-const BATCH_DELAY = 50
+const BATCH_DELAY = 250
 
 /** When this many events are not stored, the run waits until they are. */
 const MAX_WAITING = 1_024

@@ -38,7 +38,9 @@ export function saveProgress(
   claim: Claim,
 ): Change<TurnRequests> {
   const turn = ownTurn(stored, owner)
-  const { events, joined = [], droppedThrough = 0 } = progress
+  const { joined = [], droppedThrough = 0 } = progress
+  // A write whose outcome was unknown may have stored events already. No other process gives numbers to events of this thread.
+  const events = progress.events.filter(({ seq }) => seq > stored.thread.seq)
   const historyAt = events.findLast(({ event }) => event.type === 'history-replaced' && !('path' in event))?.seq
   const steering = queueOf(stored).filter(({ isSteering }) => isSteering)
   const joins = steering.flatMap((one): TurnRecord[] => {
@@ -54,6 +56,7 @@ export function saveProgress(
   const { joined: _, ...written } = progress
   return {
     ...written,
+    events,
     thread: {
       ...stored.thread,
       seq: Math.max(stored.thread.seq, events.at(-1)?.seq ?? 0, droppedThrough),
@@ -118,7 +121,7 @@ export function endTurn(
     ...before,
     thread: { ...thread, seq },
     turns: [finished, ...joins],
-    events: [...progress.events, event],
+    events: [...(before.events ?? []), event],
     droppedThrough: thread.seq,
     deletedCheckpoints: status === 'completed' || status === 'stopped' ? [turn.id] : [],
   }

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest'
 import { chat, reading, shown, until } from '../test/chat.ts'
 import { countedStore } from '../test/counted-store.ts'
 import { LEASE, useFakeTime } from '../test/fake-time.ts'
-import { createThreads, memoryThreads, type ThreadStore, type Turn } from './index.ts'
+import { createThreads, memoryThreads, type ThreadEvent, type ThreadStore, type Turn } from './index.ts'
 
 useFakeTime()
 
@@ -198,4 +198,20 @@ test('a reader that is far behind, and one that comes late, receive the same eve
   // The deltas of a step that has ended are no longer stored.
   expect(cursors(steady)).toEqual(expect.arrayContaining(slow))
   expect(slow.at(-1)).toBe(cursors(steady).at(-1))
+})
+
+test('a reader in another process receives text at most half a second late (TH12)', async () => {
+  const { owner, other } = processes({ delay: 30 })
+  const turn = await owner.send('t', 'story')
+  const times = async (events: AsyncIterable<ThreadEvent>) => {
+    const received: number[] = []
+    for await (const { type } of events) if (type === 'text-delta') received.push(Date.now())
+    return received
+  }
+  const [here, there] = [times(turn.events()), times((await seen(other, turn)).events())]
+  await vi.advanceTimersByTimeAsync(5_000)
+  const late = await there
+  const lags = (await here).slice(0, late.length).map((time, index) => (late[index] ?? 0) - time)
+  expect(lags.length).toBeGreaterThan(60)
+  expect(Math.max(...lags)).toBeLessThanOrEqual(500)
 })

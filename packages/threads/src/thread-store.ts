@@ -155,6 +155,11 @@ export interface LoadOptions {
 export interface ChangeOptions extends LoadOptions {
   /** Whether `change` may resolve before the change is on the disk. If the machine then loses power, the change may be lost. Default false. */
   readonly mayBeLost?: boolean
+  /**
+   * Whether the caller runs the turn that is named in `turn`. Few others change the thread then, so the store may call `decide` with the records that it
+   * knows from the last change of this process, and again with the current ones if they have changed. Default false.
+   */
+  readonly isOwner?: boolean
 }
 
 /** Which events `ThreadStore.events` returns. */

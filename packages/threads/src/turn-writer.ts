@@ -189,7 +189,7 @@ export class TurnWriter {
     const { thread, turn } = this.#owner
     try {
       if (this.#isLost) throw new LeaseLostError(thread)
-      return await changeThread(this.#host, thread, decide, { turn, ...options })
+      return await changeThread(this.#host, thread, decide, { turn, isOwner: true, ...options })
     } catch (error) {
       if (error instanceof LeaseLostError) this.#lose()
       throw error

@@ -24,8 +24,10 @@ import type {
   ThreadStore,
   TurnRecord,
 } from '../thread-store.ts'
+import { NoOwnerWriteError, OwnerWrites } from './owner-writes.ts'
 import { PAUSED, turnRows } from './shared.ts'
 import { threadLocks } from './thread-locks.ts'
+import { writeFunction } from './write-function.ts'
 
 /** The part of a connection pool that the store uses. A `Pool` of `pg` has it. */
 export interface PostgresThreadsPool extends PostgresClient {
@@ -72,9 +74,27 @@ export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
     throw new ConfigError('pool', 'must have a method connect, as a Pool of pg has')
   const sql = statementsIn(name)
   const whenFree = threadLocks()
+  const once = async (text: string, values: unknown[]) => (await pool.query(text, values)).rows
+  const ownerWrites = new OwnerWrites({ name, query: once, lockOf })
 
-  /** Makes a change exactly once. If it needs another connection, it makes the change again, unless that was committed. */
-  function change<Result>(
+  /** Makes a change exactly once. */
+  async function change<Result>(
+    id: string,
+    decide: (stored: StoredThread | undefined, now: number) => Change<Result>,
+    options: ChangeOptions = {},
+  ): Promise<Result> {
+    if (!options.isOwner) return await changeInTransaction(id, decide, options)
+    try {
+      const attempt = ownerWrites.attempts(id, decide, options)
+      return await whenFree(id, () => again(attempt))
+    } catch (error) {
+      if (!(error instanceof NoOwnerWriteError)) throw error
+      return await changeInTransaction(id, decide, options)
+    }
+  }
+
+  /** Makes a change. If it needs another connection, it makes the change again, unless that was committed. */
+  function changeInTransaction<Result>(
     id: string,
     decide: (stored: StoredThread | undefined, now: number) => Change<Result>,
     options: ChangeOptions = {},
@@ -246,32 +266,46 @@ CREATE TABLE IF NOT EXISTS ${name}.thread_events (
   thread text COLLATE "C" NOT NULL, seq bigint NOT NULL, turn text NOT NULL, kept boolean NOT NULL,
   superseded boolean NOT NULL DEFAULT false, event text NOT NULL, PRIMARY KEY (thread, seq)
 );
-CREATE INDEX IF NOT EXISTS thread_events_open ON ${name}.thread_events (thread, seq) WHERE NOT kept;`
+CREATE INDEX IF NOT EXISTS thread_events_open ON ${name}.thread_events (thread, seq) WHERE NOT kept;
+${writeFunction(name, { now: NOW, synced, found: (keys) => foundIn(name, keys) })}`
 }
 
 /** The time of the server, in milliseconds since the epoch. */
 const NOW = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
+
+/** Only changes that may be lost, such as deltas, do not wait for the disk. */
+const synced = (mayBeLost: string): string => `set_config('synchronous_commit', CASE WHEN ${mayBeLost} THEN 'off'
+  ELSE replace(current_setting('synchronous_commit'), 'off', 'on') END, true)`
+
+interface Keys {
+  readonly thread: string
+  readonly turn: string
+  readonly message: string
+}
+
+/** Selects a thread and its turns. Each part has an index, so the cost does not grow with the number of turns. */
+function foundIn(name: string, { thread, turn, message }: Keys): string {
+  const turns = `${name}.turns`
+  const ofThread = `thread = ${thread} AND NOT superseded`
+  return `SELECT record, change, NULL AS number FROM ${name}.threads WHERE key = ${thread}
+    UNION ALL SELECT record, NULL, number FROM (
+      SELECT record, number FROM ${turns} WHERE ${ofThread} AND status IN ('queued', 'running', 'waiting')
+      UNION SELECT record, number FROM ${turns} WHERE ${ofThread} AND key = ${turn}
+      UNION SELECT record, number FROM ${turns} WHERE ${ofThread} AND message = ${message}
+      UNION (
+        SELECT record, number FROM ${turns} WHERE ${ofThread} AND status <> 'joined' AND start IS NOT NULL
+        ORDER BY start DESC LIMIT 1
+      )
+    ) AS found ORDER BY number NULLS FIRST`
+}
 
 function statementsIn(name: string) {
   const [threads, turns, events] = [`${name}.threads`, `${name}.turns`, `${name}.thread_events`]
   const checkpoints = `${name}.checkpoints`
   const read = (select: string): string => readOnPrimary(threads, select)
   return {
-    // Only changes that may be lost, such as deltas, do not wait for the disk.
-    lock: `SELECT pg_try_advisory_xact_lock($1::bigint) AS locked, ${NOW} AS now, set_config('synchronous_commit',
-      CASE WHEN $2 THEN 'off' ELSE replace(current_setting('synchronous_commit'), 'off', 'on') END, true)`,
-    // Each part has an index, so the cost does not grow with the number of turns.
-    found: read(`SELECT record, change, NULL AS number FROM ${threads} WHERE key = $1
-      UNION ALL SELECT record, NULL, number FROM (
-        SELECT record, number FROM ${turns}
-          WHERE thread = $1 AND NOT superseded AND status IN ('queued', 'running', 'waiting')
-        UNION SELECT record, number FROM ${turns} WHERE thread = $1 AND NOT superseded AND key = $2
-        UNION SELECT record, number FROM ${turns} WHERE thread = $1 AND NOT superseded AND message = $3
-        UNION (
-          SELECT record, number FROM ${turns}
-          WHERE thread = $1 AND NOT superseded AND status <> 'joined' AND start IS NOT NULL ORDER BY start DESC LIMIT 1
-        )
-      ) AS found ORDER BY number NULLS FIRST`),
+    lock: `SELECT pg_try_advisory_xact_lock($1::bigint) AS locked, ${NOW} AS now, ${synced('$2')}`,
+    found: read(foundIn(name, { thread: '$1', turn: '$2', message: '$3' })),
     turns: read(`SELECT record FROM ${turns} WHERE thread = $1 AND NOT superseded ORDER BY number`),
     putThread: `INSERT INTO ${threads} (key, state, record, change) VALUES ($1, $2, $3, $4)
       ON CONFLICT (key) DO UPDATE SET state = $2, record = $3, change = $4`,

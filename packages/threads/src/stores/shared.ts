@@ -1,6 +1,7 @@
 /** Functions that all stores of this package share. */
 
 import { CheckpointConflictError, type StoredCheckpoint } from '@meanwhile/core'
+import { newestTurn } from '../thread-records.ts'
 import type { Change, StoredThread, TurnRecord } from '../thread-store.ts'
 
 /** Whether the turn has not ended. */
@@ -10,6 +11,16 @@ export function isOpen({ status }: TurnRecord): boolean {
 
 /** Compares two turns by their numbers, for `sort`. */
 export const byNumber = (a: TurnRecord, b: TurnRecord): number => a.number - b.number
+
+/** Returns what `load` would return after the change, for one that supersedes and deletes nothing. `turn`: the id of a turn that is named. */
+export function storedAfter(stored: StoredThread, change: Change<unknown>, turn?: string): StoredThread {
+  const { thread = stored.thread, turns = [] }: Change<unknown> = JSON.parse(
+    JSON.stringify({ thread: change.thread, turns: change.turns }),
+  )
+  const all = [...new Map([...stored.turns, ...turns].map((one) => [one.id, one])).values()].sort(byNumber)
+  const newest = newestTurn(all)
+  return { thread, turns: all.filter((one) => isOpen(one) || one === newest || one.id === turn) }
+}
 
 /** The `lease` of the queued turns of a paused thread in their rows, so that `due` does not read them. */
 export const PAUSED: number = Number.MAX_SAFE_INTEGER

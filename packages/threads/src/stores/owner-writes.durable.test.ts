@@ -1,0 +1,195 @@
+import { createAgent, type ModelRequest, textOf, tool } from '@meanwhile/core'
+import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { cuttingProxy } from '@meanwhile/postgres-cluster'
+import { ownDatabase } from '@meanwhile/postgres-cluster/testing'
+import { Pool } from 'pg'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { chat, until } from '../../test/chat.ts'
+import { countedPool, fakeTimers } from '../../test/counted-pool.ts'
+import { createThreads } from '../index.ts'
+import { type PostgresThreadsOptions, postgresThreads, setUpPostgresThreads } from '../postgres.ts'
+
+let url: string
+const pools = new Set<Pool>()
+
+beforeEach(async () => {
+  url = await ownDatabase()
+  await setUpPostgresThreads({ pool: poolOf() })
+})
+
+afterEach(async () => {
+  vi.useRealTimers()
+  await Promise.all([...pools].map((pool) => pool.end()))
+  pools.clear()
+})
+
+function poolOf(connectionString = url): Pool {
+  const pool = new Pool({ connectionString, idleTimeoutMillis: 0 })
+  pool.on('error', () => {})
+  pools.add(pool)
+  return pool
+}
+
+test('a turn of four seconds takes at most 60 statements, from its message to its result (TH12)', async () => {
+  // Each text is two deltas.
+  const words = (step: number) => Array.from({ length: 50 }, (_, n) => say(`${step}.${n} `))
+  const pace = { firstToken: 20, betweenTokens: 20 }
+  const look = tool({
+    name: 'look',
+    description: 'Looks.',
+    input: z.object({}),
+    effect: 'read',
+    execute: () => 'sunny',
+  })
+  const model = scriptedModel([respond(...words(1), call('look')), respond(...words(2))], { pace })
+  const counted = countedPool(poolOf())
+  const threads = createThreads({
+    agent: createAgent({ name: 'talker', model, tools: [look] }),
+    store: postgresThreads({ pool: counted.pool }),
+  })
+  fakeTimers()
+  const result = (await threads.send('t', 'Talk')).result
+  expect(await counted.passUntil(result)).toBeGreaterThanOrEqual(4_000)
+  expect(await result).toMatchObject({ status: 'completed' })
+  expect(counted.taken().length).toBeLessThanOrEqual(60)
+})
+
+const WRITE = 'write_thread_1'
+
+/** An agent that pays once in each turn, and says what it has paid. */
+function clerk(paid: string[]) {
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays.',
+    input: z.object({ bill: z.string() }),
+    execute({ bill }) {
+      paid.push(bill)
+      return `paid ${bill}`
+    },
+  })
+  const answer = ({ messages }: ModelRequest) => {
+    const last = messages.at(-1)
+    if (last?.role === 'tool') return respond(say(`I ${textOf(last)}.`))
+    return respond(say('Well. '), call('pay', { bill: last ? textOf(last) : '' }))
+  }
+  return createAgent({ name: 'clerk', model: scriptedModel(Array.from({ length: 8 }, () => answer)), tools: [pay] })
+}
+
+interface Cut {
+  readonly when: 'before' | 'during' | 'after'
+  /** Which write of the owner of the turn it is, from 1. */
+  readonly at: number
+}
+
+/** A pool through a proxy that cuts the connection at one write of the owner. */
+async function cutting({ when, at }: Cut, meanwhile: () => Promise<void>) {
+  const proxy = await cuttingProxy(url)
+  const pool = poolOf(proxy.url)
+  let writes = 0
+  let cut: Promise<void> | undefined
+  const cuttingPool: PostgresThreadsOptions['pool'] = {
+    connect: () => pool.connect(),
+    query(text, values) {
+      if (text.includes(WRITE) && ++writes === at) cut = proxy.cut(when, WRITE, meanwhile)
+      return pool.query(text, values)
+    },
+  }
+  return { pool: cuttingPool, cut: () => cut, close: () => proxy.close() }
+}
+
+/** Plays a turn whose owner loses its connection at one write, while another process sends a message to the thread. Returns whether it was cut. */
+async function playCut(thread: string, cut: Cut, otherPool: Pool): Promise<boolean> {
+  const [paid, errors]: [string[], unknown[]] = [[], []]
+  const agent = () => clerk(paid)
+  const other = createThreads({ agent, store: postgresThreads({ pool: otherPool }) })
+  const cutPool = await cutting(cut, async () => {
+    await other.send(thread, 'two', { messageId: 'm2' })
+  })
+  const store = postgresThreads({ pool: cutPool.pool })
+  const owner = createThreads({ agent, store, onError: (error) => errors.push(error) })
+  try {
+    const first = await owner.send(thread, 'one')
+    expect(await first.result).toMatchObject({ status: 'completed', text: 'I paid one.' })
+    await cutPool.cut()
+    const second = await other.send(thread, 'two', { messageId: 'm2' })
+    expect(await second.result).toMatchObject({ status: 'completed', text: 'I paid two.' })
+    const texts = (await other.read(thread)).messages.map(({ message }) => textOf(message))
+    expect(texts).toEqual(['one', 'Well. ', 'paid one', 'I paid one.', 'two', 'Well. ', 'paid two', 'I paid two.'])
+    expect([paid, errors]).toEqual([['one', 'two'], []])
+    return cutPool.cut() !== undefined
+  } finally {
+    await Promise.all([owner.close(), other.close()])
+    await cutPool.close()
+  }
+}
+
+test.each(['before', 'during', 'after'] as const)(
+  'whichever write of a turn is cut %s its statement while another process sends a message, nothing is lost or written twice (W28)',
+  async (when) => {
+    const otherPool = poolOf()
+    const cuts: boolean[] = []
+    for (let at = 1; at <= 10; at += 2) {
+      const both = [at, at + 1].map((one) => playCut(`${when} ${one}`, { when, at: one }, otherPool))
+      cuts.push(...(await Promise.all(both)))
+    }
+    expect(cuts.filter(Boolean).length).toBeGreaterThanOrEqual(6)
+  },
+)
+
+test('the look-up after a lost connection waits until the server has ended the statement that was sent (W28)', async () => {
+  const paid: string[] = []
+  const observer = poolOf()
+  const blocker = await observer.connect()
+  // The first statement of the owner only reads. The second one writes a checkpoint, and waits for the lock.
+  const cutPool = await cutting({ when: 'during', at: 2 }, async () => {
+    const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%${WRITE}(%' AND pid <> pg_backend_pid()`
+    await expect.poll(async () => (await observer.query(waiting)).rows.length).toBe(1)
+  })
+  const threads = createThreads({ agent: clerk(paid), store: postgresThreads({ pool: cutPool.pool }) })
+  try {
+    await blocker.query('BEGIN; LOCK TABLE meanwhile.checkpoints IN ACCESS EXCLUSIVE MODE')
+    const turn = await threads.send('t', 'one')
+    await expect.poll(() => cutPool.cut() !== undefined).toBe(true)
+    await cutPool.cut()
+    await blocker.query('COMMIT')
+    expect(await turn.result).toMatchObject({ status: 'completed' })
+    expect(paid).toEqual(['one'])
+  } finally {
+    blocker.release()
+    await threads.close()
+    await cutPool.close()
+  }
+})
+
+test('a stop, a steering message and a deletion by another process arrive with the next write of the owner (TH2, TH6)', async () => {
+  const { agent, open } = chat()
+  const owner = createThreads({ agent, store: postgresThreads({ pool: poolOf() }), lease: 300 })
+  const other = createThreads({ agent, store: postgresThreads({ pool: poolOf() }), lease: 300 })
+  try {
+    const turns = await Promise.all(['stopped', 'steered', 'deleted'].map((thread) => owner.send(thread, 'slow')))
+    await Promise.all(turns.map((turn) => until(turn, 'tool-entered')))
+    const [stopped, steered, deleted] = turns.map((turn) => turn.result)
+    await other.send('steered', 'and quickly', { whenBusy: 'steer', messageId: 'm2' })
+    await Promise.all([other.stop('stopped'), other.delete('deleted')])
+    expect(await stopped).toMatchObject({ status: 'stopped' })
+    await expect(deleted).rejects.toThrow('deleted')
+    open()
+    expect(await steered).toMatchObject({ status: 'completed', text: 'You said and quickly.' })
+  } finally {
+    await Promise.all([owner.close(), other.close()])
+  }
+})
+
+test.each([
+  ['the function is missing', 'DROP FUNCTION meanwhile.write_thread_1'],
+  ['transactions see one snapshot', "SET default_transaction_isolation = 'repeatable read'"],
+])('if %s, the owner writes with transactions (TH6)', async (_, statement) => {
+  const pool = new Pool({ connectionString: url, max: 1 })
+  pools.add(pool)
+  await pool.query(statement)
+  const paid: string[] = []
+  const threads = createThreads({ agent: clerk(paid), store: postgresThreads({ pool }) })
+  expect(await (await threads.send('t', 'one')).result).toMatchObject({ status: 'completed', text: 'I paid one.' })
+  expect(paid).toEqual(['one'])
+})

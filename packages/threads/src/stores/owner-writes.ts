@@ -1,0 +1,227 @@
+/**
+ * Writes the changes of the process that runs a turn in one round trip each. The process decides on the records that it knows, and a function of the
+ * schema writes the change only if no other change was made since.
+ */
+
+import { randomUUID } from 'node:crypto'
+import { isConnectionLost, type PostgresRow, postgresKey } from '@meanwhile/core/stores/postgres'
+import type { Change, ChangeOptions, StoredThread, ThreadRecord, TurnRecord } from '../thread-store.ts'
+import { checkpointText, conflictOf, storedAfter, turnRows } from './shared.ts'
+import { CALL, CONFLICT, OTHER_ISOLATION, valuesOf, type WriteParameters } from './write-function.ts'
+
+type Decide<Result> = (stored: StoredThread | undefined, now: number) => Change<Result>
+
+/** Makes a change of an owner. Resolves to undefined if another transaction has the lock of the thread. */
+type Attempt<Result> = () => Promise<{ readonly result: Result } | undefined>
+
+interface OwnerWritesOptions {
+  /** The quoted name of the schema. */
+  readonly name: string
+  /** Runs one statement, without retries. */
+  readonly query: (text: string, values: unknown[]) => Promise<readonly PostgresRow[]>
+  /** Returns the key of the lock of a thread. */
+  readonly lockOf: (id: string) => string
+}
+
+/** What a process has seen of a thread. */
+interface Known {
+  /** The id of the last change. */
+  readonly change: unknown
+  readonly stored: StoredThread | undefined
+  /** The time of the server, in milliseconds since the epoch, and that of this process when it received it. */
+  readonly now: number
+  readonly receivedAt: number
+}
+
+/** A change that was sent. It may have been made until the server has answered. */
+interface Sent<Result> {
+  readonly before: unknown
+  readonly own: string
+  readonly change: Change<Result>
+}
+
+/** The server cannot make the change in one round trip: it has to be made in a transaction. */
+export class NoOwnerWriteError extends Error {}
+
+export class OwnerWrites {
+  readonly #options: OwnerWritesOptions
+  /** The threads whose turns run in this process. */
+  readonly #known = new Map<string, Known>()
+
+  constructor(options: OwnerWritesOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Returns a function that makes the change once, however often it is called. It throws a {@link NoOwnerWriteError} before it has written anything if the
+   * change needs a transaction. Call it again if the connection was lost.
+   */
+  attempts<Result>(id: string, decide: Decide<Result>, options: ChangeOptions): Attempt<Result> {
+    let known = this.#known.get(id)
+    let sent: Sent<Result> | undefined
+    return async () => {
+      try {
+        if (sent) {
+          known = await this.#look(id, options)
+          if (!known) return undefined
+          if (await this.#isMade(id, sent, known)) return this.#made(id, known, sent.change.result)
+          sent = undefined
+        }
+        for (;;) {
+          const isFresh = known === undefined
+          known ??= await this.#look(id, options)
+          if (!known) return undefined
+          const change = this.#decided(known, decide, isFresh)
+          if (!change) {
+            known = undefined
+            continue
+          }
+          sent = { before: known.change, own: randomUUID(), change }
+          const answer = await this.#write(id, known, sent, options)
+          sent = undefined
+          if (!answer) return undefined
+          known = answer.known
+          if (answer.isWritten) return this.#made(id, known, change.result)
+        }
+      } catch (error) {
+        this.#known.delete(id)
+        // The server has answered: nothing was written.
+        if (!isConnectionLost(error)) sent = undefined
+        throw error
+      }
+    }
+  }
+
+  /** Returns undefined if `decide` throws and the records were not read just now: they may be old. */
+  #decided<Result>(known: Known, decide: Decide<Result>, isFresh: boolean): Change<Result> | undefined {
+    try {
+      const change = decide(known.stored, timeIn(known))
+      if (!known.stored || change.deletesAll || change.supersededFrom !== undefined) throw new NoOwnerWriteError()
+      return change
+    } catch (error) {
+      if (isFresh) throw error
+      return undefined
+    }
+  }
+
+  #made<Result>(id: string, known: Known, result: Result): { readonly result: Result } {
+    // The records of threads without a turn that runs here are not kept.
+    const isRunning = known.stored?.turns.some(({ status, leaseUntil }) => status === 'running' && leaseUntil > 0)
+    if (isRunning) this.#known.set(id, known)
+    else this.#known.delete(id)
+    return { result }
+  }
+
+  /** Reads the thread with its lock: no change that was sent before is still being made. Undefined: another transaction has the lock. */
+  async #look(id: string, { turn }: ChangeOptions): Promise<Known | undefined> {
+    const [row] = await this.#call({
+      thread_key: postgresKey(id),
+      lock_key: this.#options.lockOf(id),
+      named_turn: keyOf(turn),
+    })
+    return row?.is_locked === true ? knownIn(row) : undefined
+  }
+
+  /** Writes the change unless the thread was changed since: then it returns the thread as it is now. Undefined: another transaction has the lock. */
+  async #write<Result>(
+    id: string,
+    known: Known,
+    { before, own, change }: Sent<Result>,
+    { turn, mayBeLost = false }: ChangeOptions,
+  ): Promise<{ readonly isWritten: boolean; readonly known: Known } | undefined> {
+    const { thread, events = [], retracted = [], deletedCheckpoints = [], droppedThrough, checkpoint: saved } = change
+    const rows = turnRows(known.stored, change)
+    const [row] = await this.#call({
+      thread_key: postgresKey(id),
+      lock_key: this.#options.lockOf(id),
+      named_turn: keyOf(turn),
+      known_change: before,
+      own_change: own,
+      may_be_lost: mayBeLost,
+      new_state: thread && (thread.isDeleted ? 2 : thread.isPaused ? 1 : 0),
+      new_record: thread && JSON.stringify(thread),
+      turn_keys: rows.map((one) => postgresKey(one.turn.id)),
+      turn_numbers: rows.map((one) => one.turn.number),
+      turn_statuses: rows.map((one) => one.turn.status),
+      turn_messages: rows.map((one) => postgresKey(one.turn.messageId)),
+      turn_starts: rows.map((one) => one.turn.startSeq ?? null),
+      turn_leases: rows.map((one) => one.lease),
+      turn_records: rows.map((one) => JSON.stringify(one.turn)),
+      event_seqs: events.map(({ seq }) => seq),
+      event_turns: events.map((one) => JSON.stringify(one.turn)),
+      events_kept: events.map(({ isKept = false }) => isKept),
+      event_texts: events.map(({ event }) => JSON.stringify(event)),
+      dropped_through: droppedThrough,
+      retracted_seqs: retracted,
+      checkpoint_key: keyOf(saved?.id),
+      new_revision: saved?.checkpoint.revision,
+      old_revision: saved?.expected,
+      checkpoint_text: saved && checkpointText(saved.checkpoint, saved.expected),
+      deleted_checkpoints: deletedCheckpoints.map(postgresKey),
+    }).catch((error: unknown) => {
+      if (saved && codeOf(error) === CONFLICT && error instanceof Error)
+        throw conflictOf(saved.id, saved.expected, error.message === 'none' ? undefined : Number(error.message))
+      throw error
+    })
+    if (row?.is_locked !== true) return undefined
+    const found = knownIn(row)
+    if (row.is_written !== true) return { isWritten: false, known: found }
+    const stored = known.stored && storedAfter(known.stored, change, turn)
+    return { isWritten: true, known: { ...found, change: own, stored } }
+  }
+
+  /** Whether the change was made. If other changes were made since, what it wrote tells that: each event has its own number, and each save its own id. */
+  async #isMade<Result>(id: string, { before, own, change }: Sent<Result>, known: Known): Promise<boolean> {
+    if (known.change === own) return true
+    if (known.change === before) return false
+    const { name, query } = this.#options
+    const { events = [], droppedThrough = 0, checkpoint, turns = [] } = change
+    const event = events.findLast(({ seq, isKept }) => isKept || seq > droppedThrough)
+    if (event) {
+      const text = `SELECT 1 FROM ${name}.thread_events WHERE thread = $1 AND seq = $2 AND turn = $3`
+      return (await query(text, [postgresKey(id), event.seq, JSON.stringify(event.turn)])).length > 0
+    }
+    if (checkpoint) {
+      const text = `SELECT 1 FROM ${name}.checkpoints WHERE key = $1 AND save = $2`
+      return (await query(text, [postgresKey(checkpoint.id), own])).length > 0
+    }
+    // Anything else may be written again.
+    const stored = new Set(known.stored?.turns.map((turn) => JSON.stringify(turn)))
+    return turns.length > 0 && turns.every((turn) => stored.has(JSON.stringify(turn)))
+  }
+
+  async #call(parameters: WriteParameters): Promise<readonly PostgresRow[]> {
+    const { name, query } = this.#options
+    try {
+      return await query(`SELECT * FROM ${name}.${CALL}`, valuesOf(parameters))
+    } catch (error) {
+      if ([UNDEFINED_FUNCTION, OTHER_ISOLATION].includes(codeOf(error))) throw new NoOwnerWriteError()
+      throw error
+    }
+  }
+}
+
+/** SQLSTATE of a call of a function that does not exist. */
+const UNDEFINED_FUNCTION = '42883'
+
+function knownIn({ change, thread, turns, now }: PostgresRow): Known {
+  const texts = Array.isArray(turns) ? turns : []
+  const stored = typeof thread === 'string' && {
+    thread: JSON.parse(thread) as ThreadRecord,
+    turns: texts.map((text) => JSON.parse(String(text)) as TurnRecord),
+  }
+  return { change, stored: stored || undefined, now: Number(now), receivedAt: performance.now() }
+}
+
+/** Returns the time of the server. If this process was suspended, it may be too early, and then leases are too short. */
+function timeIn({ now, receivedAt }: Known): number {
+  return Math.floor(now + performance.now() - receivedAt)
+}
+
+function keyOf(id: string | undefined): string | undefined {
+  return id === undefined ? undefined : postgresKey(id)
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
+}
