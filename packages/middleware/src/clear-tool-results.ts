@@ -67,8 +67,8 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Middlew
       const end = startOfLast(messages, keepSteps)
       const isOld = (message: Message, place: number): message is ToolMessage =>
         message.role === 'tool' && place < end && !kept.hasName(message.name, run) && !isCleared(message)
+      if (!messages.some(isOld) || (await count(messages)) <= at.tokens) return
       const old = messages.filter(isOld)
-      if (old.length === 0 || (await count(messages)) <= at.tokens) return
       const freed = (await count(old)) - (await count(old.map(cleared)))
       if (freed < atLeastTokens) return
       return {

@@ -1,5 +1,5 @@
 import type { Message } from '@meanwhile/core'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { countTokens } from './count-tokens.ts'
 
 const user = (content: string): Message => ({ role: 'user', content })
@@ -50,4 +50,22 @@ test('calls count with their arguments, files count a fixed number (N30)', () =>
     content: [{ type: 'file', mediaType: 'image/png', data: 'A'.repeat(1_000_000) }],
   }
   expect(countTokens([picture])).toBe(1_600)
+})
+
+test('a message that cannot change is counted once, another one each time (N30)', () => {
+  const input = { city: 'Bern' }
+  const asking = (): Message => ({
+    role: 'assistant',
+    content: [{ type: 'tool-call', id: 'a', name: 'look', input }],
+    finishReason: 'tool-calls',
+  })
+  const written = vi.spyOn(JSON, 'stringify')
+  const counts = () => written.mock.calls.filter(([value]) => value === input).length
+  const fixed = Object.freeze(asking())
+  expect([countTokens([fixed]), countTokens([fixed, user('abcd')])]).toEqual([4.75, 5.75])
+  expect(counts()).toBe(1)
+  const free = asking()
+  for (let n = 0; n < 3; n++) countTokens([free])
+  expect(counts()).toBe(4)
+  written.mockRestore()
 })

@@ -28,7 +28,18 @@ function isReported(message: Message): boolean {
   return inputTokens >= outputTokens
 }
 
-function estimate({ content }: Message): number {
+/** The estimates of messages that do not change, because every step counts the whole history again. */
+const estimates = new WeakMap<Message, number>()
+
+function estimate(message: Message): number {
+  const known = estimates.get(message)
+  if (known !== undefined) return known
+  const tokens = tokensIn(message)
+  if (Object.isFrozen(message)) estimates.set(message, tokens)
+  return tokens
+}
+
+function tokensIn({ content }: Message): number {
   if (typeof content === 'string') return content.length / 4
   let tokens = 0
   for (const part of content) tokens += part.type === 'file' ? TOKENS_OF_FILE : charactersOf(part) / 4

@@ -61,6 +61,7 @@ export function namedTools(
     check,
     has,
     hasName(name, run) {
+      if (given.size === 0) return false
       const tool = findTool(run.setup.tools, name)
       return tool ? has(tool) : given.has(name)
     },

@@ -1,7 +1,8 @@
-import { createAgent, HistoryError, type Message, type Middleware, type ToolMessage } from '@meanwhile/core'
+import { createAgent, HistoryError, type Message, type Middleware, type ToolMessage, tool } from '@meanwhile/core'
 import { call, collect, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import { DEFAULT_TEXT, type PatchToolCallsOptions, patchToolCalls } from './patch-tool-calls.ts'
 
 const user = (content: string): Message => ({ role: 'user', content })
@@ -178,4 +179,32 @@ test('any mix of calls and results becomes valid, and valid ones are unchanged (
     }),
     { numRuns: 200, seed: 1 },
   )
+})
+
+test('each message is looked at once, however many steps there are (N50)', async () => {
+  const looks = new Map<Message, number>()
+  const watched = new WeakMap<Message, Message>()
+  /** The same stand-in for a message in every step, which counts how often its content is read. */
+  function watch(message: Message): Message {
+    const content = () => {
+      looks.set(message, (looks.get(message) ?? 0) + 1)
+      return message.content
+    }
+    const made = watched.get(message) ?? Object.defineProperty({ ...message }, 'content', { get: content })
+    watched.set(message, made)
+    return made
+  }
+  const inner = patchToolCalls()
+  const outer: Middleware = {
+    name: 'watching',
+    async beforeModel(state, run) {
+      expect(await inner.beforeModel?.({ messages: state.messages.map(watch) }, run)).toBeUndefined()
+    },
+  }
+  const look = tool({ name: 'look', description: 'Looks', input: z.object({}), execute: () => 'sunny' })
+  const script = Array.from({ length: 30 }, () => respond(call('look', {})))
+  const model = scriptedModel([...script, respond(say('Done.'))])
+  await createAgent({ model, tools: [look], middleware: [outer], maxSteps: 50 }).run('Go')
+  expect(looks.size).toBeGreaterThan(25)
+  expect(Math.max(...looks.values())).toBeLessThanOrEqual(2)
 })

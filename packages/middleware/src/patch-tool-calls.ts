@@ -1,6 +1,14 @@
 /** The middleware `patchToolCalls()`: repairs a history in which calls and results do not match. */
 
-import { ConfigError, callsOf, checkOptions, type Message, type Middleware, type ToolMessage } from '@meanwhile/core'
+import {
+  ConfigError,
+  callsOf,
+  checkOptions,
+  type Message,
+  type Middleware,
+  runLocal,
+  type ToolMessage,
+} from '@meanwhile/core'
 import { branded, errorMessage } from '@meanwhile/core/calls'
 
 /** The options of `patchToolCalls`. */
@@ -21,11 +29,18 @@ export function patchToolCalls(options: PatchToolCallsOptions = {}): Middleware 
   checkOptions('patchToolCalls', options, { text: '' })
   const { text = DEFAULT_TEXT } = options
   if (typeof text !== 'string' || text === '') throw new ConfigError('text', 'must be a text')
+  const lastOf = runLocal((): { whole: readonly Message[] } => ({ whole: [] }))
   return branded('middleware', {
     name: 'patch-tool-calls',
-    beforeModel(state) {
-      const messages = repaired(state.messages, text)
-      return messages && { ...state, messages }
+    beforeModel(state, run) {
+      const last = lastOf(run)
+      const { messages } = state
+      // In a whole history each call has its result, so none of the later results belongs to it.
+      const isLonger = last.whole.every((message, place) => message === messages[place])
+      const known = isLonger ? last.whole : []
+      const later = repaired(messages.slice(known.length), text)
+      last.whole = later ? [...known, ...later] : messages
+      return later && { ...state, messages: last.whole }
     },
   })
 }

@@ -2,6 +2,7 @@
 
 import type { Message, ToolCall } from '@meanwhile/core'
 import { isMistral, type Target } from './families.ts'
+import { frozen, isFrozen } from './once.ts'
 
 /** The ids that a target takes, and how another one becomes such an id: the same each time, for the n-th call with it. */
 interface IdForm {
@@ -32,21 +33,63 @@ function formOf(target: Target): IdForm {
  * that share an id keeps it; a result belongs to the last call before it that has its id.
  */
 export function withFittingIds(messages: readonly Message[], target: Target): readonly Message[] {
-  const ids = new WireIds(messages, formOf(target))
+  const form = formOf(target)
+  if (allFit(messages, form)) return messages
+  const ids = new WireIds(messages, form)
   return messages.map((message) => {
-    if (message.role === 'assistant') {
-      ids.begin()
-      const content = message.content.map((part) => {
-        if (!isOurs(part)) return part
-        const id = ids.ofCall(part.id)
-        return id === part.id ? part : { ...part, id }
-      })
-      return content.every((part, i) => part === message.content[i]) ? message : { ...message, content }
-    }
-    if (message.role !== 'tool') return message
-    const callId = ids.ofResult(message.callId)
-    return callId === message.callId ? message : { ...message, callId }
+    if (message.role === 'user') return message
+    return withIds(message, message.role === 'tool' ? [ids.ofResult(message.callId)] : ids.ofCalls(callsIn(message)))
   })
+}
+
+/** Whether the target takes all ids, and no two calls share one. */
+function allFit(messages: readonly Message[], form: IdForm): boolean {
+  const seen = new Set<string>()
+  /** The ids of calls that the provider ran: no other call may have them. */
+  const others: string[] = []
+  for (const message of messages) {
+    if (message.role === 'tool' && !form.fits(message.callId)) return false
+    if (message.role !== 'assistant') continue
+    for (const part of message.content) {
+      if (part.type !== 'tool-call') continue
+      if (!isOurs(part)) others.push(part.id)
+      else if (!form.fits(part.id) || seen.size === seen.add(part.id).size) return false
+    }
+  }
+  return !others.some((id) => seen.has(id))
+}
+
+/** Each message with the ids that it last had on a wire, so that it is the same message there in all steps of a run. */
+const written = new WeakMap<Message, { readonly ids: readonly string[]; readonly message: Message }>()
+
+/** The message with these ids of its calls, in their order, or of its result. */
+function withIds(message: Message, ids: readonly string[]): Message {
+  const own = message.role === 'tool' ? [message.callId] : callsIn(message).map(({ id }) => id)
+  if (isSame(own, ids)) return message
+  const known = written.get(message)
+  if (known && isSame(known.ids, ids)) return known.message
+  const made = renamed(message, ids)
+  if (isFrozen(message)) written.set(message, { ids, message: frozen(made) })
+  return made
+}
+
+function renamed(message: Message, ids: readonly string[]): Message {
+  if (message.role === 'user') return message
+  const [callId = ''] = ids
+  if (message.role === 'tool') return { ...message, callId }
+  let nth = 0
+  return {
+    ...message,
+    content: message.content.map((part) => (part.type === 'tool-call' ? { ...part, id: ids[nth++] ?? part.id } : part)),
+  }
+}
+
+function isSame(one: readonly string[], other: readonly string[]): boolean {
+  return one.every((id, i) => id === other[i])
+}
+
+function callsIn(message: Message): readonly ToolCall[] {
+  return message.role === 'assistant' ? message.content.filter((part) => part.type === 'tool-call') : []
 }
 
 class WireIds {
@@ -64,19 +107,18 @@ class WireIds {
 
   constructor(messages: readonly Message[], form: IdForm) {
     this.#form = form
-    const given = messages.flatMap((message) =>
-      message.role === 'assistant' ? message.content.flatMap((part) => (part.type === 'tool-call' ? [part] : [])) : [],
-    )
+    const given = messages.flatMap(callsIn)
     this.#used = new Set(given.filter((part) => !isOurs(part)).map(({ id }) => id))
     this.#fitting = new Set(given.map(({ id }) => id).filter((id) => form.fits(id)))
   }
 
-  /** A message begins. */
-  begin(): void {
+  /** The ids of the calls of one message. */
+  ofCalls(calls: readonly ToolCall[]): readonly string[] {
     this.#inMessage = new Set()
+    return calls.map((call) => (isOurs(call) ? this.#ofCall(call.id) : call.id))
   }
 
-  ofCall(id: string): string {
+  #ofCall(id: string): string {
     const onWire = this.#of(id)
     this.#used.add(onWire)
     const waiting = this.#inMessage.has(id) ? this.#open.get(id) : undefined
@@ -105,8 +147,8 @@ class WireIds {
   }
 }
 
-function isOurs(part: { readonly type: string }): part is ToolCall {
-  return part.type === 'tool-call' && (part as ToolCall).providerResult === undefined
+function isOurs(call: ToolCall): boolean {
+  return call.providerResult === undefined
 }
 
 /** Readable, and with a hash, because different ids may become the same word. */

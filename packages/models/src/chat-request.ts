@@ -6,6 +6,7 @@ import { argumentsOf, fileUrl, joinText, metadataFor, nameOf, refuseFile } from 
 import { defined } from './defined.ts'
 import { isLikeOpenAI, noReasoningOf, REASONING_CONTENT, type Target } from './families.ts'
 import { isRecord } from './is-record.ts'
+import { oncePerTarget } from './once.ts'
 import { OPAQUE } from './opaque-data.ts'
 import { isBlank, outgoing, outgoingMessages } from './outgoing.ts'
 import { jsonSchemaFormat } from './output-schema.ts'
@@ -29,7 +30,7 @@ export function chatRequest(target: Target, given: ModelRequest): Body {
   const limit = isLikeOpenAI(target) ? 'max_completion_tokens' : 'max_tokens'
   return {
     model,
-    messages: [...systemParams(request), ...params(request.messages, target, noReasoningOf(target, settings))],
+    messages: [...systemParams(request), ...sharedParams(request.messages, target, noReasoningOf(target, settings))],
     ...toolsOf(request, target),
     ...defined({
       [limit]: settings.maxTokens,
@@ -49,12 +50,27 @@ export function chatRequest(target: Target, given: ModelRequest): Body {
 
 /** The messages of a history, for a loop that makes its own requests. */
 export function chatMessages(messages: readonly Message[], target: Target): Param[] {
-  return params(outgoingMessages(messages, target), target, undefined)
+  return outgoingMessages(messages, target).flatMap((message) => paramOf(message, target).param ?? [])
 }
 
-function params(messages: readonly Message[], target: Target, unthought: string | undefined): Param[] {
-  return messages.flatMap((message) => paramOf(message, target, unthought))
+/** The messages of a request. Most are shared with the requests of other steps, and frozen. */
+function sharedParams(messages: readonly Message[], target: Target, unthought: string | undefined): Param[] {
+  return messages.flatMap((message) => {
+    const { param, isUnthought } = writtenOnce(message, target)
+    if (!param) return []
+    return isUnthought && unthought !== undefined ? { ...param, [REASONING_CONTENT]: unthought } : param
+  })
 }
+
+/** A message as the wire has it. */
+interface Written {
+  /** Absent if hosts would reject the message. */
+  readonly param?: Param
+  /** Whether it has calls and no reasoning, which some hosts require. */
+  readonly isUnthought?: boolean
+}
+
+const writtenOnce = oncePerTarget(paramOf)
 
 function toolsOf(request: ModelRequest, target: Target): Partial<Body> {
   const { tools, toolChoice } = offeredTools(request, target)
@@ -78,10 +94,10 @@ function systemParams({ instructions }: ModelRequest): Param[] {
   return instructions === '' ? [] : [{ role: 'system', content: instructions }]
 }
 
-function paramOf(message: Message, target: Target, unthought: string | undefined): Param[] {
-  if (message.role === 'user') return [userParam(message, target.provider)]
-  if (message.role === 'assistant') return assistantParam(message, target, unthought)
-  return [{ role: 'tool', tool_call_id: message.callId, content: joinText(message.content, () => '') }]
+function paramOf(message: Message, target: Target): Written {
+  if (message.role === 'user') return { param: userParam(message, target.provider) }
+  if (message.role === 'assistant') return assistantParam(message, target)
+  return { param: { role: 'tool', tool_call_id: message.callId, content: joinText(message.content, () => '') } }
 }
 
 function userParam({ content }: UserMessage, provider: string): Param {
@@ -100,7 +116,7 @@ function userParam({ content }: UserMessage, provider: string): Param {
  * The order of text and calls is lost here, because a message has one text and one list of calls. A message without any
  * of the two is left out: hosts reject it, also if it has reasoning.
  */
-function assistantParam({ content }: AssistantMessage, target: Target, unthought: string | undefined): Param[] {
+function assistantParam({ content }: AssistantMessage, target: Target): Written {
   const { provider, host } = target
   let text = ''
   let thought = ''
@@ -123,14 +139,16 @@ function assistantParam({ content }: AssistantMessage, target: Target, unthought
     }
   }
   const said = isBlank(text) ? '' : text
-  if (said === '' && calls.length === 0) return []
+  if (said === '' && calls.length === 0) return {}
   const param = { ...reasoningParams(reasoning, extra, target), role: 'assistant' as const }
   const spoken =
     thought === '' || (host.reasoningIn && !host.isMistral) ? said : [thinkingPart(thought), ...textParts(said)]
-  if (calls.length === 0) return [{ ...param, content: spoken }]
-  const isSilent = unthought !== undefined && Object.values(reasoning).every((one) => one === '')
-  const thinks = isSilent && !OPAQUE.some((name) => name in param) && { [REASONING_CONTENT]: unthought }
-  return [{ ...param, ...thinks, content: spoken || null, tool_calls: calls }]
+  if (calls.length === 0) return { param: { ...param, content: spoken } }
+  const isSilent = Object.values(reasoning).every((one) => one === '')
+  return {
+    param: { ...param, content: spoken || null, tool_calls: calls },
+    isUnthought: isSilent && !OPAQUE.some((name) => name in param),
+  }
 }
 
 /** A host that accepts only some members gets its reasoning in one of these, and none if it accepts none. */

@@ -17,6 +17,7 @@ import { inputOf, metadataFor, nameOf, refuseFile } from './content.ts'
 import { defined } from './defined.ts'
 import type { Target } from './families.ts'
 import { isRecord } from './is-record.ts'
+import { oncePerTarget } from './once.ts'
 import { isBlank, outgoing, outgoingMessages } from './outgoing.ts'
 import { strictSchema } from './output-schema.ts'
 import { withFittingBudget } from './thinking-budget.ts'
@@ -38,7 +39,7 @@ export function messagesRequest(target: Target, maxTokens: number, given: ModelR
   const request = outgoing(given, target)
   const { settings, instructions } = request
   const { model, provider } = target
-  const messages = params(request.messages, provider)
+  const messages = params(request.messages.map((message) => blocksOnce(message, target)))
   return {
     model,
     max_tokens: settings.maxTokens ?? maxTokens,
@@ -59,7 +60,7 @@ export function messagesRequest(target: Target, maxTokens: number, given: ModelR
 
 /** The messages of a history, for a loop that makes its own requests. */
 export function messageParams(messages: readonly Message[], target: Target): Anthropic.MessageParam[] {
-  return params(outgoingMessages(messages, target), target.provider)
+  return params(outgoingMessages(messages, target).map((message) => blocksOf(message, target)))
 }
 
 interface Param {
@@ -68,16 +69,22 @@ interface Param {
 }
 
 /** Consecutive messages of one role become one: the results of a step belong together, before the user's message. */
-function params(messages: readonly Message[], provider: string): Param[] {
+function params(messages: readonly Readonly<Param>[]): Param[] {
   const params: Param[] = []
-  for (const message of messages) {
-    const role = message.role === 'assistant' ? 'assistant' : 'user'
-    const blocks = message.role === 'assistant' ? assistantBlocks(message, provider) : userBlocks(message, provider)
+  for (const { role, content } of messages) {
     const last = params.at(-1)
-    if (last?.role === role) last.content.push(...blocks)
-    else if (blocks.length > 0) params.push({ role, content: blocks })
+    if (last?.role === role) last.content.push(...content)
+    else if (content.length > 0) params.push({ role, content: [...content] })
   }
   return params
+}
+
+/** Most blocks of a request are shared with the requests of other steps, and frozen. */
+const blocksOnce = oncePerTarget(blocksOf)
+
+function blocksOf(message: Message, { provider }: Target): Param {
+  if (message.role === 'assistant') return { role: 'assistant', content: assistantBlocks(message, provider) }
+  return { role: 'user', content: userBlocks(message, provider) }
 }
 
 function beginsWithThought(messages: readonly Param[]): boolean {

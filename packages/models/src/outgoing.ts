@@ -4,14 +4,17 @@ import type { AssistantMessage, ContentPart, Message, ModelRequest, UserMessage 
 import { ConfigError } from '@meanwhile/core'
 import { withFittingIds } from './call-ids.ts'
 import { isMistral, type Target } from './families.ts'
+import { once } from './once.ts'
 import { filesAfterResults } from './result-files.ts'
 import { type FileLimits, withSendableFiles } from './sendable-files.ts'
 import { wellFormed } from './well-formed.ts'
 
+/** A message without what every provider rejects. */
+const readable = once((message: Message) => withText(wellFormed(message)))
+
 /** Messages as providers take them: their texts, files and ids, and what stands between them. */
 export function outgoingMessages(given: readonly Message[], target: Target, files?: FileLimits): readonly Message[] {
-  const said = wellFormed(withSendableFiles(given, target, files)).map(withText)
-  const messages = withFittingIds(said, target)
+  const messages = withFittingIds(withSendableFiles(given.map(readable), target, files), target)
   if (target.wire === 'openai-responses' || target.wire === undefined) return messages
   if (target.wire === 'anthropic') return filesAfterResults(messages, (result) => result.isError === true)
   const whole = filesAfterResults(messages)

@@ -14,6 +14,7 @@ import { argumentsOf, fileUrl, joinText, metadataFor, nameOf, refuseFile } from 
 import { defined } from './defined.ts'
 import type { Target } from './families.ts'
 import { isRecord } from './is-record.ts'
+import { oncePerTarget } from './once.ts'
 import { isBlank, outgoing, outgoingMessages } from './outgoing.ts'
 import { jsonSchemaFormat } from './output-schema.ts'
 import { isOpaque } from './responses-content.ts'
@@ -34,7 +35,7 @@ export function responsesRequest(target: Target, given: ModelRequest): Body {
   const { model, provider, family } = target
   return {
     model,
-    input: items(request.messages, target),
+    input: sharedItems(request.messages, target),
     ...(instructions !== '' && { instructions }),
     ...toolsOf(request, target),
     ...defined({
@@ -52,17 +53,31 @@ export function responsesRequest(target: Target, given: ModelRequest): Body {
 
 /** The items of a history, for a loop that makes its own requests. */
 export function inputItems(messages: readonly Message[], target: Target): Item[] {
-  return items(outgoingMessages(messages, target), target)
+  return withIdsOnce(outgoingMessages(messages, target).flatMap((message) => itemsOf(message, target)))
 }
 
-function items(messages: readonly Message[], target: Target): Item[] {
-  /** The ids of items that are in the request. The API rejects an id that comes twice. */
-  const ids = new Set<unknown>()
-  return messages.flatMap((message): Item[] => {
-    if (message.role === 'assistant') return assistantItems(message, target, ids)
-    if (message.role === 'tool') return [resultItem(message, target.provider)]
-    const { content } = message
-    return [{ role: 'user', content: typeof content === 'string' ? content : partsOf(content, target.provider) }]
+/** The items of a request. Most are shared with the requests of other steps, and frozen. */
+function sharedItems(messages: readonly Message[], target: Target): Item[] {
+  return withIdsOnce(messages.flatMap((message) => itemsOnce(message, target)))
+}
+
+const itemsOnce = oncePerTarget(itemsOf)
+
+function itemsOf(message: Message, target: Target): Item[] {
+  if (message.role === 'assistant') return assistantItems(message, target)
+  if (message.role === 'tool') return [resultItem(message, target.provider)]
+  const { content } = message
+  return [{ role: 'user', content: typeof content === 'string' ? content : partsOf(content, target.provider) }]
+}
+
+/** The API rejects an id of reasoning that comes twice. */
+function withIdsOnce(items: readonly Item[]): Item[] {
+  const ids = new Set<string>()
+  return items.map((item) => {
+    if (item.type !== 'reasoning' || item.id === undefined) return item
+    if (ids.size < ids.add(item.id).size) return item
+    const { id: _, ...rest } = item
+    return rest as object as Item
   })
 }
 
@@ -95,18 +110,18 @@ function choiceOf(choice: Exclude<ModelRequest['toolChoice'], 'auto'>): NonNulla
 }
 
 /** Reasoning must be followed by what it led to, so a message is sent back up to its last other item. */
-function assistantItems({ content }: AssistantMessage, target: Target, ids: Set<unknown>): Item[] {
-  const items = content.flatMap((part) => partItems(part, target, ids))
+function assistantItems({ content }: AssistantMessage, target: Target): Item[] {
+  const items = content.flatMap((part) => partItems(part, target))
   return items.slice(0, items.findLastIndex((item) => item.type !== 'reasoning') + 1)
 }
 
-function partItems(part: AssistantPart, target: Target, ids: Set<unknown>): Item[] {
+function partItems(part: AssistantPart, target: Target): Item[] {
   const own = metadataFor(target.provider, part)
   if (part.type === 'text') {
     if (isBlank(part.text)) return []
     return [{ ...defined({ phase: own.phase as Phase }), role: 'assistant', content: part.text }]
   }
-  if (part.type === 'reasoning') return isOpaque(own) ? [own as object as Item] : reasoningItems(own, target, ids)
+  if (part.type === 'reasoning') return isOpaque(own) ? [own as object as Item] : reasoningItems(own, target)
   if (part.providerResult !== undefined) return ownItem(part, target.provider)
   const { namespace, caller } = own
   const members: Readonly<Record<string, unknown>> = defined({ namespace, caller })
@@ -122,13 +137,11 @@ type Phase = OpenAI.Responses.EasyInputMessage['phase']
 function reasoningItems(
   { type, id, summary, encrypted_content: encrypted, content }: Readonly<Record<string, unknown>>,
   { host, family }: Target,
-  ids: Set<unknown>,
 ): Item[] {
   const isEncrypted = typeof encrypted === 'string' && encrypted !== ''
   const text = Array.isArray(content) && content.length > 0 ? content : undefined
   if (type !== 'reasoning' || family.neverReasons || !(isEncrypted || (text && !host.isOpenAI))) return []
-  const isId = typeof id === 'string' && (host.isOpenAI ? id.startsWith('rs') : id !== '') && !ids.has(id)
-  if (isId) ids.add(id)
+  const isId = typeof id === 'string' && (host.isOpenAI ? id.startsWith('rs') : id !== '')
   const item = {
     type: 'reasoning',
     ...(isId && { id }),

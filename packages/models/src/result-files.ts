@@ -10,12 +10,15 @@ export function filesAfterResults(
   messages: readonly Message[],
   only: (result: ToolMessage) => boolean = () => true,
 ): readonly Message[] {
+  const isMoved = (message: Message): boolean =>
+    message.role === 'tool' && message.content.some(({ type }) => type === 'file') && only(message)
+  if (!messages.some(isMoved)) return messages
   let files: ContentPart[] = []
   return messages.flatMap((message, index) => {
     if (message.role !== 'tool') return [message]
     const { content } = message
     const results: Message[] = [message]
-    if (only(message) && content.some(({ type }) => type === 'file')) {
+    if (isMoved(message)) {
       results[0] = {
         ...message,
         content: content.map((part) => (part.type === 'file' ? moved(part, message, files) : part)),

@@ -1,7 +1,8 @@
 /** Decides which files a wire takes. One that it does not take would make the conversation unusable. */
 
-import { ConfigError, type ContentPart, type FilePart, type Message } from '@meanwhile/core'
+import { type AssistantMessage, ConfigError, type ContentPart, type FilePart, type Message } from '@meanwhile/core'
 import type { Target } from './families.ts'
+import { once } from './once.ts'
 import type { WireName } from './wire-name.ts'
 
 /** The types of images that every wire takes, and the beginning of their base64. */
@@ -60,11 +61,16 @@ const ANY: WireFiles = { name: 'the model', takes: () => true, url: /^/, longest
  */
 const ON_CHAT: WireFiles = { ...ANY, takes: (type) => !type.startsWith('image/') || isImage(type) }
 
+/** The AI SDK's providers on Messages, which also take a text as a document. */
+const ON_MESSAGES: WireFiles = {
+  ...FILES.anthropic,
+  takes: (type) => type === 'text/plain' || FILES.anthropic.takes(type, false),
+}
+
 function filesOf({ wire, host, isAiSdk }: Target): WireFiles {
   if (wire === undefined) return ANY
   if (!isAiSdk || host.isOpenAI) return FILES[wire]
-  if (wire !== 'anthropic') return ON_CHAT
-  return { ...FILES.anthropic, takes: (type) => type === 'text/plain' || FILES.anthropic.takes(type, false) }
+  return wire === 'anthropic' ? ON_MESSAGES : ON_CHAT
 }
 
 const PDF = 'application/pdf'
@@ -108,7 +114,7 @@ export function withSendableFiles(
   const files = filesOf(target)
   const replaceable = replaceableIn(messages, limits)
   return messages.map((message) => {
-    if (message.role === 'assistant' || typeof message.content === 'string') return message
+    if (!hasFile(message)) return message
     const isNew = !replaceable(message)
     const content = message.content.map((part) => (part.type === 'file' ? sendable(part, files, limits, isNew) : part))
     return content.every((part, i) => part === message.content[i]) ? message : { ...message, content }
@@ -119,11 +125,18 @@ export function withSendableFiles(
 export function replaceableTypes(messages: readonly Message[], limits: FileLimits): ReadonlySet<string> {
   const types = new Set<string>()
   for (const message of messages.filter(replaceableIn(messages, limits))) {
-    if (message.role === 'assistant' || typeof message.content === 'string') continue
+    if (!hasFile(message)) continue
     for (const part of message.content) if (part.type === 'file') types.add(normal(part).mediaType)
   }
   return types
 }
+
+function hasFile(message: Message): message is WithParts {
+  const { role, content } = message
+  return role !== 'assistant' && typeof content !== 'string' && content.some(({ type }) => type === 'file')
+}
+
+type WithParts = Exclude<Message, AssistantMessage> & { readonly content: readonly ContentPart[] }
 
 /** Only the files of the user's last message, before it is answered, must go out as they are. */
 function replaceableIn(messages: readonly Message[], { isLenient }: FileLimits): (message: Message) => boolean {
@@ -134,14 +147,34 @@ function replaceableIn(messages: readonly Message[], { isLenient }: FileLimits):
 }
 
 function sendable(given: FilePart, files: WireFiles, { readsUrl, refused }: FileLimits, isNew: boolean): ContentPart {
-  const file = normal(given)
+  const { file, problem: known } = judged(given, files)
   const problem =
-    problemOf(file, files) ??
+    known ??
     (readsUrl?.(file) === false ? unsupported(file, files) : undefined) ??
     (isNew ? undefined : refused?.get(file.mediaType))
   if (problem === undefined) return file
   if (isNew) throw new ConfigError('messages', problem)
   return { type: 'text', text: `(${nameOf(file)} is not here: ${problem})` }
+}
+
+interface Judged {
+  readonly file: FilePart
+  readonly problem?: string | undefined
+}
+
+const judges = new WeakMap<WireFiles, (given: FilePart) => Judged>()
+
+/** The file in its usual form, and why the wire does not take it, if so. A file is read to its end for this, so once. */
+function judged(given: FilePart, files: WireFiles): Judged {
+  let judge = judges.get(files)
+  if (!judge) {
+    judge = once((one: FilePart) => {
+      const file = normal(one)
+      return { file, problem: problemOf(file, files) }
+    })
+    judges.set(files, judge)
+  }
+  return judge(given)
 }
 
 function unsupported({ mediaType, data }: FilePart, { name }: WireFiles): string {

@@ -79,10 +79,11 @@ export function verdictProblem(verdict: Unchecked<Verdict>): string | undefined 
 }
 
 /** Returns a frozen copy of the request that a wrap passes on. Throws `TypeError` if no model could be called with it. */
-export function checkedRequest(request: ModelRequest): ModelRequest {
+export function checkedRequest(request: ModelRequest, received?: ModelRequest): ModelRequest {
   const given: unknown = request
   if (!isRecord(given)) throw new TypeError('it is not a request')
-  const wrong = wrongIn(given, REQUEST)
+  // The history that the wrap received has been checked.
+  const wrong = wrongIn(received && given.messages === received.messages ? { ...given, messages: [] } : given, REQUEST)
   if (wrong) throw new TypeError(`the request has no valid ${wrong}${partsHint(given[wrong])}`)
   return Object.freeze({ ...request })
 }

@@ -52,7 +52,10 @@ export class RunHistory {
 
   /** Sets the initial history, and marks the ids of its calls as taken. */
   begin({ messages }: AgentState): void {
-    this.#become(freeze([...messages]))
+    this.#messages = freeze([...messages])
+    this.#grownFrom = undefined
+    this.#appended = []
+    this.#pairs = new Pairs()
     this.#use(messages)
   }
 
@@ -113,13 +116,6 @@ export class RunHistory {
   idsWithout(isOpen: (id: string) => boolean): string[] {
     const present = new Set(callIds(this.messages))
     return [...this.#requestedIds].filter((id) => !present.has(id) && !isOpen(id))
-  }
-
-  #become(messages: readonly Message[]): void {
-    this.#messages = messages
-    this.#grownFrom = undefined
-    this.#appended = []
-    this.#pairs = new Pairs()
   }
 }
 
