@@ -55,6 +55,8 @@ function project(name: string, include: string): TestProjectInlineConfiguration 
       environment: 'node',
       setupFiles: [path('apps/tests/requests/check-requests.ts')],
       isolate: false,
+      // Tests make much that is soon garbage. With V8's default it is collected, and copied, more often.
+      execArgv: ['--max-semi-space-size=64'],
       testTimeout,
       env,
       // The OpenTelemetry packages of the AI SDK contain modules that Node cannot resolve.

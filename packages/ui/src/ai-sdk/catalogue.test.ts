@@ -24,8 +24,8 @@ function threadsOf(quirk: Quirk) {
   return createThreads({ agent: createAgent({ model, tools: tools as Tool[] }), store: memoryThreads() })
 }
 
-/** In small runs two forms of each quirk on each wire: the tests of the adapters read all of them. */
-const forms = ofEachKind(quirks, ({ id, wire }) => `${id} ${wire}`, { small: 2, middle: 400, whole: 400 })
+/** In small runs one form of each quirk on each wire: the tests of the adapters read all of them. */
+const forms = ofEachKind(quirks, ({ id, wire }) => `${id} ${wire}`, { small: 1, middle: 400, whole: 400 })
 
 test.for(forms)('on $wire: $title, and a browser has the messages of the thread (UI2, UI5, q$id)', async (quirk) => {
   const threads = threadsOf(quirk)
