@@ -1,6 +1,7 @@
-import { createAgent, interrupt, type Middleware } from '@meanwhile/core'
-import { fail, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { createAgent, interrupt, type Middleware, tool } from '@meanwhile/core'
+import { call, fail, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
 import { all } from '../test/chat.ts'
 import { createThreads, memoryThreads, type StoredEvent, type ThreadStore } from './index.ts'
 
@@ -77,6 +78,31 @@ test('deltas are stored only while their step runs, and messages stay (TH7)', as
   await vi.advanceTimersByTimeAsync(2_000)
   await turn.result
   expect([...typesOf(await plain.events('t'))]).toEqual(['turn-start', 'message', 'turn-end'])
+})
+
+test('a reader in the process of the turn receives the deltas and progress of a step that has ended while it was less than a step behind (TH12)', async () => {
+  const look = tool({
+    name: 'look',
+    description: 'Looks.',
+    input: z.object({}),
+    async *execute() {
+      yield { message: 'half' }
+      return 'seen'
+    },
+  })
+  const model = scriptedModel([respond(say('I look.'), call('look')), words(2, 100)])
+  const threads = createThreads({ agent: createAgent({ model, tools: [look] }), store: memoryThreads() })
+  const turn = await threads.send('t', 'go')
+  const types: string[] = []
+  const reading = (async () => {
+    for await (const { type } of turn.events()) {
+      types.push(type)
+      for (let n = 0; n < 20; n++) await undefined
+    }
+  })()
+  await vi.advanceTimersByTimeAsync(1_000)
+  await reading
+  expect(types).toEqual(expect.arrayContaining(['text-delta', 'tool-progress', 'tool-end', 'step-end', 'turn-end']))
 })
 
 test('the record of a turn is written when its lease is renewed, not with every batch (TH6, TH12)', async () => {

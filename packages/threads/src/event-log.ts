@@ -28,6 +28,8 @@ export class EventLog {
   /** The events that are not stored. */
   #waiting: StoredEvent[] = []
   #droppedThrough: number | undefined
+  /** The number of the last event of the last complete step that is stored. */
+  #complete = 0
   #timer: ReturnType<typeof setTimeout> | undefined
   readonly #store: () => void
   readonly #pushed: () => void
@@ -92,11 +94,15 @@ export class EventLog {
     this.#droppedThrough ??= droppedThrough
   }
 
-  /** A batch was stored. The log removes the events of complete steps: readers get them from the store. */
+  /**
+   * A batch was stored. The log removes the events of complete steps: readers get from the store what is kept of them. Those of the last complete step
+   * stay for readers that are a little behind.
+   */
   stored({ droppedThrough }: Batch): void {
     if (droppedThrough === undefined) return
-    this.#events = this.#events.filter(({ seq }) => seq > droppedThrough)
-    this.#from = droppedThrough
+    this.#events = this.#events.filter(({ seq }) => seq > this.#complete)
+    this.#from = Math.max(this.#from, this.#complete)
+    this.#complete = droppedThrough
   }
 
   /** Drops the events that are not stored. */
