@@ -1,6 +1,6 @@
 /**
- * The function of the schema that makes a change of a thread in one round trip, unless another change was made since the last one that its caller has seen. It never
- * waits for the lock of the thread. A caller that has seen no change reads the thread.
+ * The function of the schema that makes a change of a thread in one round trip, unless another change was made since the last one that its caller has
+ * seen. It never waits for the lock of the thread. For a caller that has seen no change it only reads the thread.
  */
 
 /** The name has the version of its statements: processes with another version call another function. */
@@ -41,7 +41,7 @@ const PARAMETER_TYPES = {
   deleted_checkpoints: 'text[]',
 } as const
 
-/** The arguments of a call. Absent: NULL. Without `known_change` the function only reads. */
+/** The arguments of a call. Absent: NULL. `known_change`: the last change that the caller has seen. */
 export type WriteParameters = { readonly [Name in keyof typeof PARAMETER_TYPES]?: unknown }
 
 const typed = Object.values(PARAMETER_TYPES).map((type, index) => `$${index + 1}::${type}`)
@@ -82,7 +82,9 @@ BEGIN
   IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE EXCEPTION USING ERRCODE = '${OTHER_ISOLATION}', MESSAGE = 'not read committed';
   END IF;
-  DELETE FROM ${threads} WHERE false; -- A standby refuses this.
+  IF current_setting('transaction_read_only') = 'on' THEN -- A standby has old rows.
+    RAISE EXCEPTION USING ERRCODE = 'read_only_sql_transaction', MESSAGE = 'the server is read-only';
+  END IF;
   is_locked := pg_try_advisory_xact_lock(lock_key);
   is_written := false;
   now := ${now};
@@ -100,14 +102,18 @@ BEGIN
       INTO change, thread, turns FROM (${found(keys)}) AS found;
     RETURN NEXT; RETURN;
   END IF;
-  INSERT INTO ${turnsTable} AS own (key, thread, number, status, message, start, lease, record)
-    SELECT one.key, thread_key, one.number, one.status, one.message, one.start, one.lease, one.record
-    FROM unnest(turn_keys, turn_numbers, turn_statuses, turn_messages, turn_starts, turn_leases, turn_records)
-      AS one (key, number, status, message, start, lease, record)
-    ON CONFLICT (key) DO UPDATE
-      SET status = excluded.status, start = excluded.start, lease = excluded.lease, record = excluded.record;
-  INSERT INTO ${events} (thread, seq, turn, kept, event)
-    SELECT thread_key, one.* FROM unnest(event_seqs, event_turns, events_kept, event_texts) AS one;
+  IF turn_keys <> '{}' THEN
+    INSERT INTO ${turnsTable} AS own (key, thread, number, status, message, start, lease, record)
+      SELECT one.key, thread_key, one.number, one.status, one.message, one.start, one.lease, one.record
+      FROM unnest(turn_keys, turn_numbers, turn_statuses, turn_messages, turn_starts, turn_leases, turn_records)
+        AS one (key, number, status, message, start, lease, record)
+      ON CONFLICT (key) DO UPDATE
+        SET status = excluded.status, start = excluded.start, lease = excluded.lease, record = excluded.record;
+  END IF;
+  IF event_seqs <> '{}' THEN
+    INSERT INTO ${events} (thread, seq, turn, kept, event)
+      SELECT thread_key, one.* FROM unnest(event_seqs, event_turns, events_kept, event_texts) AS one;
+  END IF;
   IF dropped_through IS NOT NULL THEN
     DELETE FROM ${events} AS own WHERE own.thread = thread_key AND NOT own.kept AND own.seq <= dropped_through;
   END IF;
