@@ -7,6 +7,7 @@ import type { Answers, Json, PathPart, PendingInterrupt, ToolMessage } from '@me
 import { sameInput } from '@meanwhile/core/calls'
 import { isDecision } from './decisions.ts'
 import type { InsideCard, InsideEvent, ThreadEventBody } from './thread-events.ts'
+import type { StoredEvent } from './thread-store.ts'
 
 /** A call, and what its card shows. */
 interface Asked {
@@ -26,8 +27,8 @@ export class AskedCalls {
   readonly #payloads = new Map<string, Json>()
 
   /** `own`: the events of the turn that are stored. `interrupts`: its newest questions. */
-  constructor(own: Iterable<ThreadEventBody> = [], interrupts: readonly PendingInterrupt[] = []) {
-    for (const event of own) {
+  constructor(own: readonly StoredEvent[] = [], interrupts: readonly PendingInterrupt[] = []) {
+    for (const { event } of own) {
       this.#hasWritten(event)
       if (event.type === 'inside') for (const card of event.cards) this.#asked.set(keyOf(card.path), { card })
     }
