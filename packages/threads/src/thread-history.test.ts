@@ -19,7 +19,7 @@ const replacedEvent = (seq: number, ...contents: string[]): StoredEvent => {
 
 const history = (...contents: string[]) => contents.map(user)
 
-test('what was asked about a message that is no longer valid is retracted with it (W49, AG5)', () => {
+test('the cards of a message that is no longer valid are retracted with it (W49, AG5)', () => {
   const insideEvent = (seq: number): StoredEvent => {
     return { seq, turn: 'turn', isKept: true, event: { type: 'inside', callId: 'a', cards: [] } }
   }
