@@ -7,6 +7,7 @@ import type { Answers, Json, PathPart, PendingInterrupt, ToolMessage } from '@me
 import { sameInput } from '@meanwhile/core/calls'
 import { isDecision } from './decisions.ts'
 import type { InsideCard, InsideEvent, ThreadEventBody } from './thread-events.ts'
+import type { StoredEvent } from './thread-store.ts'
 
 /** A call, and what its card shows. */
 interface Asked {
@@ -26,8 +27,8 @@ export class AskedCalls {
   readonly #payloads = new Map<string, Json>()
 
   /** `own`: the events of the turn that are stored. `interrupts`: its newest questions. */
-  constructor(own: Iterable<ThreadEventBody> = [], interrupts: readonly PendingInterrupt[] = []) {
-    for (const event of own) {
+  constructor(own: readonly StoredEvent[] = [], interrupts: readonly PendingInterrupt[] = []) {
+    for (const { event } of own) {
       this.#hasWritten(event)
       if (event.type === 'inside') for (const card of event.cards) this.#asked.set(keyOf(card.path), { card })
     }
@@ -50,9 +51,12 @@ export class AskedCalls {
     const asked = interrupts.flatMap((pending) =>
       cardOf({ ...pending, payload: this.#payloads.get(pending.id) ?? pending.payload }),
     )
+    const paths = new Set<string>()
     const isNew = ({ path, input, approval }: InsideCard) => {
       const [outermost, inner] = path
       const known = this.#asked.get(keyOf(path))?.card
+      // A card asks one question at a time.
+      if (paths.size === paths.add(keyOf(path)).size) return false
       if (known?.state === 'asked' && known.approval === approval) return false
       return inner !== undefined || !sameInput(known?.input ?? this.#written.get(outermost?.callId ?? ''), input)
     }
@@ -64,12 +68,14 @@ export class AskedCalls {
   answered(interrupts: readonly PendingInterrupt[] = [], answers: Answers = {}): readonly InsideEvent[] {
     return interrupts.flatMap((pending) => {
       const answer = answers[pending.id]
-      const [card] = cardOf(pending).flatMap(({ path }) => this.#asked.get(keyOf(path))?.card ?? [])
-      if (!card || answer === undefined) return []
+      const [asked] = cardOf(pending)
+      const card = asked && this.#asked.get(keyOf(asked.path))?.card
+      const isOpen = card && card.state !== 'ended' && card.approval === asked.approval
+      if (!isOpen || answer === undefined) return []
       const { decision, input } = Object(answer)
       const isApproval = card.approval !== undefined
-      const decided = { ...card, state: isApproval && decision === 'deny' ? ('denied' as const) : ('allowed' as const) }
-      const events = isInside(card) ? this.#tell([decided]) : []
+      const decided: InsideCard = { ...card, state: isApproval && decision === 'deny' ? 'denied' : 'allowed' }
+      const events = isInside(card) && card.state !== decided.state ? this.#tell([decided]) : []
       if (!isApproval) this.#asked.set(keyOf(card.path), { card: decided, untold: ended(decided, resultOf(answer)) })
       if (isApproval && decision === 'edit')
         this.#asked.set(keyOf(card.path), { card: decided, untold: { ...decided, input } })
@@ -141,8 +147,7 @@ export class AskedCalls {
       const card = this.#asked.get(JSON.stringify(ids))?.card
       return card && card.path.at(-1)?.agent === toolName && card.state !== 'ended' ? [card] : []
     })
-    const answered = meant.filter((card) => card.state !== 'asked' || !isInside(card))
-    const [card, ...others] = answered.length > 0 ? answered : meant
+    const [card, ...others] = meant.filter(({ state, path: [, inner] }) => state !== 'asked' || !inner)
     return others.length > 0 ? undefined : card
   }
 

@@ -29,7 +29,7 @@ export class RunLog {
   readonly #before: readonly StoredEvent[]
   /** The kept events of the turn that are valid. */
   #turnEvents: StoredEvent[]
-  readonly #asked: AskedCalls
+  #asked: AskedCalls
   /** The number of the last event in this log. */
   #seq: number
   /** The number that belongs to the run event that is being read. */
@@ -48,10 +48,7 @@ export class RunLog {
     this.#turn = turn
     this.#before = before
     this.#turnEvents = [...own]
-    this.#asked = new AskedCalls(
-      own.map(({ event }) => event),
-      turn.interrupts,
-    )
+    this.#asked = new AskedCalls(own, turn.interrupts)
     this.from = from
     this.#seq = from
     this.#eventSeq = from
@@ -145,6 +142,7 @@ export class RunLog {
     const { retracted } = reconcile(this.#before, this.#turnEvents, history)
     const invalid = new Set(retracted)
     this.#turnEvents = this.#turnEvents.filter((one) => !invalid.has(one))
+    if (retracted.length > 0) this.#asked = new AskedCalls(this.#turnEvents, this.#turn.interrupts)
     for (const { seq } of retracted) if (seq <= this.from) this.retracted.push(seq)
     const valid = [...this.#before, ...this.#turnEvents].filter(({ turn }) => turn === this.#turn.id)
     this.#push({ type: 'turn-resumed', cause, messages: valid.flatMap(messageIdOf) })

@@ -19,6 +19,16 @@ const replacedEvent = (seq: number, ...contents: string[]): StoredEvent => {
 
 const history = (...contents: string[]) => contents.map(user)
 
+test('the cards of a message that is no longer valid are retracted with it (W49, AG5)', () => {
+  const insideEvent = (seq: number): StoredEvent => {
+    return { seq, turn: 'turn', isKept: true, event: { type: 'inside', callId: 'a', cards: [] } }
+  }
+  const own = [messageEvent(2, 'b'), insideEvent(3), messageEvent(4, 'c'), insideEvent(5)]
+  const retracted = (...contents: string[]) =>
+    reconcile([messageEvent(1, 'a')], own, history(...contents)).retracted.map(({ seq }) => seq)
+  expect([retracted('a', 'b', 'c'), retracted('a', 'b'), retracted('a')]).toEqual([[], [4, 5], [2, 3, 4, 5]])
+})
+
 test('the history has the messages since it was last replaced (TH7)', () => {
   expect(historyOf([])).toEqual([])
   expect(historyOf([messageEvent(1, 'a'), messageEvent(2, 'b'), replacedEvent(3, 'ab'), messageEvent(4, 'c')])).toEqual(

@@ -74,7 +74,7 @@ export function reconcile(
     const events = index + 1 - before.length
     if (isBeginning && events >= 0) last = { events, messages: count }
   }
-  if (last) return { retracted: own.slice(last.events).filter(hasMessages), missing: history.slice(last.messages) }
+  if (last) return { retracted: own.slice(last.events).filter(isOfHistory), missing: history.slice(last.messages) }
   const emitted = new Set(
     [...before, ...own].flatMap(({ event }) => ('message' in event ? [JSON.stringify(event.message)] : [])),
   )
@@ -82,6 +82,7 @@ export function reconcile(
   return { retracted: [], missing: known < 0 ? [] : history.slice(known + 1), replaced: history }
 }
 
-function hasMessages({ event }: StoredEvent): boolean {
-  return event.type === 'message' || event.type === 'history-replaced'
+/** Whether the event is only valid together with the messages before it. */
+function isOfHistory({ event }: StoredEvent): boolean {
+  return event.type === 'message' || event.type === 'history-replaced' || event.type === 'inside'
 }

@@ -199,13 +199,8 @@ export class TurnWork implements LiveTurn {
     return status === 'failed' ? [] : this.#asked.closed(this.turn.closing ?? STOPPED)
   }
 
-  async #turnEvents(): Promise<TurnEvents> {
-    const events = await turnEvents(this.#host.store, this.#thread, this.turn)
-    this.#asked = new AskedCalls(
-      events.own.map(({ event }) => event),
-      this.turn.interrupts,
-    )
-    return events
+  #turnEvents(): Promise<TurnEvents> {
+    return turnEvents(this.#host.store, this.#thread, this.turn)
   }
 
   async #checkpoint() {
@@ -227,10 +222,11 @@ export class TurnWork implements LiveTurn {
     const emitted = userMessagesIn(retracted)
     const left = this.#steering.resume([...missing, ...sent], [...emitted, ...steering])
     this.#writer.retract(retracted.map(({ seq }) => seq))
+    const invalid = new Set(retracted)
+    const valid = [...before, ...own].filter((one) => one.turn === this.turn.id && !invalid.has(one))
+    this.#asked = new AskedCalls(valid, this.turn.interrupts)
     const { cause } = this.#work
     if (cause) {
-      const invalid = new Set(retracted)
-      const valid = [...before, ...own].filter((one) => one.turn === this.turn.id && !invalid.has(one))
       const messages = valid.flatMap(({ event }) => ('messageId' in event && event.messageId ? [event.messageId] : []))
       this.#writer.push({ type: 'turn-resumed', cause, messages })
     }

@@ -306,3 +306,53 @@ test('a run without threads shows the cards of its questions, too (W49)', async 
     { toolCallId: 'call_1_1/call_1_1' },
   ])
 })
+
+test('of two calls with one path the card asks about the first, then about the second, and each answer counts for what was shown (W49, AG9)', async () => {
+  const ran: unknown[] = []
+  const clerk = (name: string, to: string) =>
+    createAgent({
+      name,
+      description: 'Pays.',
+      // What the second agent has begun is dropped at the first question, so it begins again.
+      model: scriptedModel(
+        Array.from({ length: 6 }, () => ({ messages }) => {
+          return messages.some(({ role }) => role === 'tool')
+            ? respond(say('Paid.'))
+            : respond(call('pay', { to }, { id: 'p' }))
+        }),
+      ),
+      tools: [pay(ran)],
+      middleware: [approve({ tools: ['pay'] })],
+    })
+  const inside = [agentTool(clerk('one', 'ada')), agentTool(clerk('two', 'eve'))]
+  const both = tool({
+    name: 'both',
+    description: 'Asks two agents at once.',
+    input: z.object({}),
+    execute: async (_, context) => Promise.all(inside.map(async (one) => one.execute?.({ request: 'Pay.' }, context))),
+  })
+  const agent = createAgent({
+    model: scriptedModel([respond(call('both', {})), respond(say('Done.'))]),
+    tools: [both as Tool],
+  })
+  const threads = createThreads({ agent, store: memoryThreads() })
+  const handler = chatHandler({ threads, open })
+  const page = new Page(handler, 't')
+  await page.sendMessage({ text: 'Go' })
+  const shown: unknown[] = []
+  for (const approved of [false, true]) {
+    expect(compared(page.messages)).toEqual(compared(await history(handler, 't')))
+    const card = page.messages.at(-1)?.parts.at(-1)
+    if (card?.type !== 'dynamic-tool' || card.state !== 'approval-requested') throw new Error('no question')
+    shown.push([card.toolCallId, card.input])
+    await page.addToolApprovalResponse({ id: card.approval.id, approved })
+    await settled(page)
+  }
+  expect(shown.map((one) => JSON.stringify(one)).sort()).toEqual([
+    '["call_1_1/p",{"to":"ada"}]',
+    '["call_1_1/p",{"to":"eve"}]',
+  ])
+  expect(ran.map((one) => ['call_1_1/p', one])).toEqual([shown[1]])
+  expect((await threads.read('t')).status).toBe('idle')
+  expect(compared(page.messages)).toEqual(compared(await history(handler, 't')))
+})

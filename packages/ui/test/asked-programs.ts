@@ -47,8 +47,11 @@ export const program: fc.Arbitrary<Program> = fc.record({
   isWrapped: fc.boolean(),
 })
 
-/** Ids that each model and tool uses again. Some contain the separator of paths. */
+/** Ids that each model uses again. One contains the separator of paths. */
 const IDS = ['a', 'b', 'a/b']
+
+/** Ids that each tool that makes calls uses again. */
+const OWN_IDS = ['x', 'a/x']
 
 const amount = z.object({ n: z.number() })
 
@@ -59,7 +62,7 @@ const relay = (name: string, { isParallel }: Relay, amounts: readonly number[]):
     input: z.object({}),
     async execute(_, { run }) {
       const pay = async (n: number, index: number) =>
-        run?.callTool({ type: 'tool-call', id: `${IDS[index]}`, name: 'pay', input: { n } })
+        run?.callTool({ type: 'tool-call', id: `${OWN_IDS[index]}`, name: 'pay', input: { n } })
       if (isParallel) await Promise.all(amounts.map(pay))
       else for (const [index, n] of amounts.entries()) await pay(n, index)
       return 'relayed'

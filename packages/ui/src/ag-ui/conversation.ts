@@ -2,12 +2,13 @@
 
 import type { ToolCall, ToolMessage, UserMessage } from '@meanwhile/core'
 import type { ThreadState } from '@meanwhile/threads'
-import { callErrorText, otherInputOf, outputShown, type Present, resultShown } from '../present.ts'
+import { callErrorText, outputShown, type Present } from '../present.ts'
 import { cardIdOf } from '../turn/card.ts'
 import { turnsOfThread } from '../turn/thread-turns.ts'
 import type { InnerCall, Question, TurnUpdate } from '../turn/turn-update.ts'
 import { toAgUiParts } from './content.ts'
 import { type Plan, planAfter } from './plan.ts'
+import { type ResultContent, shownResult } from './result-content.ts'
 import { PROGRESS, snapshots } from './snapshots.ts'
 import { argumentsOf, type CallOfMessage, innerId, StepMessages, sameArguments, stepId } from './step-messages.ts'
 import type { AgUiEvent, AgUiMessage } from './wire.ts'
@@ -270,13 +271,13 @@ export class Conversation {
       this.#answer(toolCallId, callErrorText(this.#present, message), isError)
       return
     }
-    const output = resultShown(this.#present, message)
-    this.#answer(toolCallId, this.#present.output ? textIn(message, output) : contentOf(message, output), isError)
+    const { content, output } = shownResult(this.#present, message)
+    this.#answer(toolCallId, content, isError)
     if (inner === undefined) this.#plan = planAfter(this.#plan, message, output)
   }
 
   /** A client puts a result after the message with its call, and after the results that follow it. */
-  #answer(toolCallId: string, content: ResultMessage['content'], isError: boolean): void {
+  #answer(toolCallId: string, content: ResultContent, isError: boolean): void {
     const id = `${toolCallId}-result`
     const metadata = isError && { metadata: { isError } }
     const message: ResultMessage = { id, role: 'tool', toolCallId, content, ...metadata }
@@ -329,21 +330,6 @@ function stateIn(update: ProgressUpdate & { readonly type: 'call-entered' | 'cal
 
 function userMessage(id: string, { content }: UserMessage): UserSaid {
   return { id, role: 'user', content: typeof content === 'string' ? content : toAgUiParts(content) }
-}
-
-/** The output of the tool; if it contains files, the content that the model reads. */
-function contentOf(message: ToolMessage, output: unknown): ResultMessage['content'] {
-  const parts = toAgUiParts(message.content)
-  return parts.some(({ type }) => type !== 'text') ? parts : textIn(message, output)
-}
-
-/** A text already begins with the input that ran. */
-function textIn(message: ToolMessage, output: unknown): string {
-  return typeof output === 'string' ? output : otherInputOf(message) + textOfValue(output)
-}
-
-function textOfValue(value: unknown): string {
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 }
 
 function callIdsOf(message: AgUiMessage): readonly string[] {

@@ -49,7 +49,14 @@ function messageOf(chunks: readonly UIMessageChunk[]): ChatMessage {
   const change = (callId: string, to: object) => {
     const index = cards.get(callId)
     const card = index === undefined ? undefined : parts[index]
-    if (index !== undefined && card) parts[index] = { ...card, ...to } as Part
+    if (index === undefined || !card) return
+    // A call that is sent again has no result any more.
+    const {
+      output: _,
+      errorText: __,
+      ...rest
+    } = card as Part & { readonly output?: unknown; readonly errorText?: string }
+    parts[index] = { ...rest, ...to } as Part
   }
   for (const chunk of chunks) {
     switch (chunk.type) {

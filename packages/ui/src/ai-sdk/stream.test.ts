@@ -155,6 +155,49 @@ test('each call inside a call that needs approval has its own card, in the order
   expect(compared(message ? [message] : [])).toEqual(compared(toUIMessages(await threads.read('t')).slice(1)))
 })
 
+test.each(peers.flatMap(({ version, read }) => [{}, { background: true }].map((more) => ({ version, read, more }))))(
+  'a page that only reads has the cards of calls inside calls as the thread has them, in version $version, $more (AG7, AG9, W49)',
+  async ({ version, read, more }) => {
+    const mail = tool({ name: 'mail', description: 'm', input: z.object({ to: z.string() }), execute: () => 'Sent.' })
+    const choose = tool({ name: 'choose', description: 'c', input: z.object({ of: z.string() }) })
+    const inner = createAgent({
+      model: scriptedModel([
+        respond(call('mail', { to: 'a' }), call('choose', { of: 'b' }), call('mail', { to: 'c' })),
+        respond(say('All.')),
+      ]),
+      tools: [mail, choose] as Tool[],
+      middleware: [approve({ tools: ['mail'] })],
+    })
+    const agent = createAgent({
+      model: scriptedModel([
+        respond(call('secretary', { request: 'Go' })),
+        respond(say('Done.')),
+        respond(say('Later.')),
+      ]),
+      tools: [{ ...agentTool(inner, { name: 'secretary', description: 's' }), ...more } as Tool],
+    })
+    const threads = createThreads({ agent, store: memoryThreads() })
+    const turn = await threads.send('t', 'Go')
+    let message: UIMessage | undefined
+    let after: string | undefined
+    for (const answer of [{ decision: 'edit', input: { to: 'd' } }, 'b', { decision: 'deny' }, undefined]) {
+      const options: StreamOptions = { version, ...(after !== undefined && { after }) }
+      message = await read(await collected(toUIMessageStream(turn.events(), options)), message)
+      const state = await threads.read('t')
+      expect(compared(message ? [message] : [])).toEqual(compared(toUIMessages(state, { version }).slice(1)))
+      const [question] = state.interrupts
+      if (question && answer) await threads.answer('t', { [question.id]: answer })
+      after = state.cursor
+    }
+    const cards = message?.parts.filter((part) => part.type === 'dynamic-tool').slice(1)
+    expect(cards).toMatchObject([
+      { title: 'secretary › mail', state: 'output-available', input: { to: 'd' } },
+      { title: 'secretary › choose', state: 'output-available', output: 'b' },
+      { title: 'secretary › mail', state: 'output-error', errorText: 'This call was denied.' },
+    ])
+  },
+)
+
 test('the result on a card says which input ran if an approval changed it, live and after a reload, also if the call failed (UI3, W5)', async () => {
   const mail = tool({
     name: 'mail',

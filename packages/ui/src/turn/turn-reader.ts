@@ -1,11 +1,11 @@
 /** Converts the events of a turn to updates for its reader: one state machine for every protocol. */
 
 import type { AgentResult, AssistantMessage, InterruptedResult, Json, ToolMessage, UserMessage } from '@meanwhile/core'
-import type { EndStatus, ErrorInfo, InsideCard, ThreadEventBody } from '@meanwhile/threads'
-import { cardIdOf, titleOf } from './card.ts'
+import type { EndStatus, ErrorInfo, ThreadEventBody } from '@meanwhile/threads'
+import { InnerCards, isSameInput } from './inner-cards.ts'
 import { OpenStep } from './open-step.ts'
 import { askedOnCards, questionOf } from './question-of.ts'
-import type { InnerCall, PartType, Question, TurnUpdate } from './turn-update.ts'
+import type { PartType, Question, TurnUpdate } from './turn-update.ts'
 
 /** An event of a thread's turn, or of a run without a thread. */
 export type ReadEvent = ThreadEventBody & { readonly turn?: string; readonly cursor?: string }
@@ -13,14 +13,6 @@ export type ReadEvent = ThreadEventBody & { readonly turn?: string; readonly cur
 export interface ReaderOptions {
   /** Sends a step only when its message is committed, so that nothing has to be removed again. Default `false`. */
   readonly hold?: boolean
-}
-
-/** A call inside a call, as its card was sent. */
-interface ToldInner {
-  readonly call: InnerCall
-  /** The step in which the card stands. */
-  readonly step: OpenStep | undefined
-  readonly hasEnded: boolean
 }
 
 export class TurnReader {
@@ -35,8 +27,7 @@ export class TurnReader {
   readonly #questions = new Map<string, Question>()
   /** Committed calls, by id. */
   readonly #calls = new Map<string, TurnUpdate & { readonly type: 'call' }>()
-  /** Calls inside calls that have a card, by the id of the card. */
-  readonly #inner = new Map<string, ToldInner>()
+  readonly #inner = new InnerCards((update) => this.#tell(update))
   /** The ids of calls that tools make themselves: they have no part. */
   readonly #made = new Set<string>()
   /** Ids of the messages before the open step. */
@@ -84,7 +75,9 @@ export class TurnReader {
         this.#askEarly(questionOf(event))
         break
       case 'inside':
-        for (const card of event.cards) this.#showCard(card)
+        for (const card of event.cards)
+          if (card.path.length > 1) this.#inner.read(card, this.#step)
+          else this.#showInput(event.callId, card.input)
         break
       case 'step-end':
         this.#endStep()
@@ -188,7 +181,7 @@ export class TurnReader {
   }
 
   #reset(step: OpenStep): void {
-    for (const [id, inner] of this.#inner) if (inner.step === step) this.#inner.delete(id)
+    this.#inner.reset(step)
     for (const callId of step.reset()) {
       this.#results.delete(callId)
       this.#calls.delete(callId)
@@ -246,47 +239,14 @@ export class TurnReader {
   /** Shows the input that a question is about. Returns whether the card has shown it already. */
   #showAsked({ callId = '', card }: Question): boolean {
     const { id = '', title, toolName = '', input } = card ?? {}
-    if (title !== undefined) return this.#showInner({ id, title, toolName, input: input ?? null, callId })
+    if (title !== undefined) return this.#inner.show({ id, title, toolName, input: input ?? null, callId }, this.#step)
     return input === undefined || this.#showInput(callId, input)
-  }
-
-  #showCard({ path, input, state, approval, result }: InsideCard): void {
-    const [outermost, ...inner] = path
-    const last = inner.at(-1)
-    if (!outermost) return
-    const { callId } = outermost
-    if (!last) {
-      this.#showInput(callId, input)
-      return
-    }
-    const id = cardIdOf(path)
-    this.#showInner({ id, title: titleOf(path), toolName: last.agent, input, callId })
-    const isAnswered = state === 'allowed' || state === 'denied'
-    if (isAnswered && approval !== undefined)
-      this.#tell({ type: 'inner-answer', id, question: approval, isAllowed: state === 'allowed' })
-    if (result) this.#innerResult(id, result)
-  }
-
-  #innerResult(id: string, message: ToolMessage): void {
-    const told = this.#inner.get(id)
-    if (told) this.#inner.set(id, { ...told, hasEnded: true })
-    this.#tell({ type: 'inner-result', id, message })
-  }
-
-  /** Returns whether the card has shown this input already. */
-  #showInner(call: InnerCall): boolean {
-    const known = this.#inner.get(call.id)
-    // Another call may have the same path: the run of an agent inside may repeat the ids of an earlier run.
-    if (known && !known.hasEnded && isSame(known.call.input, call.input)) return true
-    this.#inner.set(call.id, { call, step: this.#step, hasEnded: false })
-    this.#tell({ type: 'inner-call', call })
-    return false
   }
 
   /** Shows another input of a call of the turn than the model wrote. Returns whether its card has shown it already. */
   #showInput(callId: string, input: Json): boolean {
     const shown = this.#calls.get(callId)
-    if (!shown || isSame(shown.call.input, input)) return true
+    if (!shown || isSameInput(shown.call.input, input)) return true
     const update = { ...shown, call: { ...shown.call, input } }
     this.#calls.set(callId, update)
     this.#tell(update)
@@ -311,8 +271,7 @@ export class TurnReader {
     for (const { callId, card } of this.#questions.values()) {
       const call = callId === undefined || card?.title !== undefined ? undefined : this.#calls.get(callId)
       if (call && !this.#results.has(call.call.id)) this.#tell(call)
-      const inner = this.#inner.get(card?.id ?? '')
-      if (inner && inner.step === this.#step) this.#tell({ type: 'inner-call', call: inner.call })
+      if (card) this.#inner.goOn(card.id, this.#step)
     }
     this.#questions.clear()
   }
@@ -357,10 +316,6 @@ export class TurnReader {
     if (result.status === 'interrupted') this.#wait(result)
     else this.#end(result.status === 'completed' ? 'completed' : 'stopped', undefined)
   }
-}
-
-function isSame(input: unknown, other: unknown): boolean {
-  return JSON.stringify(input) === JSON.stringify(other)
 }
 
 function progressOf(

@@ -1,0 +1,65 @@
+/** The cards of calls inside calls, as the reader of a turn has them. */
+
+import type { ToolMessage } from '@meanwhile/core'
+import type { InsideCard } from '@meanwhile/threads'
+import { cardIdOf, titleOf } from './card.ts'
+import type { OpenStep } from './open-step.ts'
+import type { InnerCall, TurnUpdate } from './turn-update.ts'
+
+interface ToldCard {
+  readonly call: InnerCall
+  /** The step in which the card stands. */
+  readonly step: OpenStep | undefined
+  readonly hasEnded: boolean
+}
+
+export class InnerCards {
+  readonly #told = new Map<string, ToldCard>()
+  readonly #tell: (update: TurnUpdate) => void
+
+  constructor(tell: (update: TurnUpdate) => void) {
+    this.#tell = tell
+  }
+
+  /** Sends what a thread keeps of a call, in the open step. */
+  read({ path, input, state, approval, result }: InsideCard, step: OpenStep | undefined): void {
+    const id = cardIdOf(path)
+    const { agent: toolName = '' } = path.at(-1) ?? {}
+    this.show({ id, title: titleOf(path), toolName, input, callId: path[0]?.callId ?? '' }, step)
+    const isAnswered = state === 'allowed' || state === 'denied'
+    if (isAnswered && approval !== undefined)
+      this.#tell({ type: 'inner-answer', id, question: approval, isAllowed: state === 'allowed' })
+    if (result) this.#end(id, result)
+  }
+
+  /** Shows a call in the open step. Returns whether its card has shown this input already. */
+  show(call: InnerCall, step: OpenStep | undefined): boolean {
+    const told = this.#told.get(call.id)
+    // Another call may have the same path: the run of an agent inside may repeat the ids of an earlier run.
+    if (told && !told.hasEnded && isSameInput(told.call.input, call.input)) return true
+    this.#told.set(call.id, { call, step, hasEnded: false })
+    this.#tell({ type: 'inner-call', call })
+    return false
+  }
+
+  /** A question on the card counts as closed: the call is sent again if the card stands in the open step. */
+  goOn(id: string, step: OpenStep | undefined): void {
+    const told = this.#told.get(id)
+    if (told && told.step === step) this.#tell({ type: 'inner-call', call: told.call })
+  }
+
+  /** The parts of a step were removed. */
+  reset(step: OpenStep): void {
+    for (const [id, told] of this.#told) if (told.step === step) this.#told.delete(id)
+  }
+
+  #end(id: string, message: ToolMessage): void {
+    const told = this.#told.get(id)
+    if (told) this.#told.set(id, { ...told, hasEnded: true })
+    this.#tell({ type: 'inner-result', id, message })
+  }
+}
+
+export function isSameInput(input: unknown, other: unknown): boolean {
+  return JSON.stringify(input) === JSON.stringify(other)
+}
