@@ -57,7 +57,7 @@ export async function advance(services: Services, worker: WorkerState, id: strin
       unwatch()
       worker.live.delete(live)
     }
-    services.changes.notify(id)
+    if (!live.isKnown) services.changes.notify(id)
   }
 }
 
@@ -171,7 +171,12 @@ async function storeRefusal(services: Services, attempt: Attempt, refusal: Answe
 }
 
 async function storeEnd(services: Services, attempt: Attempt, end: RunEnd): Promise<false> {
-  await services.runs.settle(attempt.claim, end, await readCount(services, attempt))
+  const { runs, changes, listeners } = services
+  const { claim, live } = attempt
+  // Listeners receive the stop before readers see it.
+  const notification = listeners.size === 0 ? changes.notification(claim.id) : undefined
+  const isStored = await runs.settle(claim, end, await readCount(services, attempt), notification)
+  live.isKnown = isStored && notification !== undefined
   return false
 }
 

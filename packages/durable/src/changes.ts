@@ -4,7 +4,7 @@ import { coalesced } from './coalesced.ts'
 import type { Database, PostgresConnection, PostgresPool } from './database.ts'
 import { isTransient } from './retryable-errors.ts'
 
-export const CHANNEL = 'meanwhile'
+const CHANNEL = 'meanwhile'
 
 /** Milliseconds between two checks of the connection. Without one that receives notifications, each check is also a poll. */
 const CHECK_INTERVAL = 1_000
@@ -12,10 +12,16 @@ const CHECK_INTERVAL = 1_000
 /** Checks between two polls, with a connection that receives notifications. */
 const CHECKS_PER_POLL = 10
 
+interface Watcher {
+  wake(): void
+  /** Whether it also reads the events of the run. */
+  readonly readsEvents: boolean
+}
+
 export class Changes {
   readonly #database: Database
   readonly #pool: PostgresPool
-  readonly #watchers = new Map<string, Set<() => void>>()
+  readonly #watchers = new Map<string, Set<Watcher>>()
   #connection: PostgresConnection | undefined
   /** A notification has arrived on the connection. A pooler may accept LISTEN and deliver nothing. */
   #isReceiving = false
@@ -30,13 +36,17 @@ export class Changes {
     this.#pool = pool
   }
 
-  /** Calls `wake` after each change of the run, and now and then without one. The connection stays open while there is a watcher. */
-  watch(id: string, wake: () => void): () => void {
+  /**
+   * Calls `wake` after each change of the run, and now and then without one; with `readsEvents` also when the run has new events. The connection stays
+   * open while there is a watcher.
+   */
+  watch(id: string, wake: () => void, readsEvents = false): () => void {
     const watchers = this.#watchers.get(id) ?? new Set()
-    this.#watchers.set(id, watchers.add(wake))
+    const watcher = { wake, readsEvents }
+    this.#watchers.set(id, watchers.add(watcher))
     this.#listen()
     return () => {
-      watchers.delete(wake)
+      watchers.delete(watcher)
       if (watchers.size === 0 && this.#watchers.get(id) === watchers) this.#watchers.delete(id)
       if (this.#watchers.size === 0) this.#close()
     }
@@ -79,12 +89,17 @@ export class Changes {
 
   /** Notifies all processes that the run has changed. If that fails, they notice it when they poll. */
   notify(id: string): void {
-    this.#database.query(`SELECT pg_notify($1, $2)`, [CHANNEL, this.payload(id)]).catch(() => undefined)
+    this.#database.query('SELECT pg_notify($1, $2)', [...this.notification(id)]).catch(() => undefined)
   }
 
-  /** The payload of a notification over {@link CHANNEL}. */
-  payload(id: string): string {
-    return `${this.#database.schema} ${id}`
+  /** The notification that a run has changed, for `pg_notify`. */
+  notification(id: string): readonly [channel: string, payload: string] {
+    return [CHANNEL, `${this.#database.schema} ${id}`]
+  }
+
+  /** The notification that a run has new events. Who only waits for its end does not look then. */
+  notificationOfEvents(id: string): readonly [channel: string, payload: string] {
+    return [CHANNEL, `${this.#database.schema}.events ${id}`]
   }
 
   #listen(): void {
@@ -105,8 +120,10 @@ export class Changes {
     connection.on('end', lost)
     connection.on('notification', ({ payload = '' }) => {
       this.#isReceiving = true
-      const [schema] = payload.split(' ', 1)
-      if (schema === this.#database.schema) this.#wakeWatchers(payload.slice(schema.length + 1))
+      const [subject = ''] = payload.split(' ', 1)
+      const id = payload.slice(subject.length + 1)
+      if (subject === this.#database.schema) this.#wakeWatchers(id)
+      else if (subject === `${this.#database.schema}.events`) this.#wakeReaders(id)
     })
     try {
       await connection.query(`LISTEN ${CHANNEL}`)
@@ -174,7 +191,11 @@ export class Changes {
   }
 
   #wakeWatchers(id: string): void {
-    for (const wake of this.#watchers.get(id) ?? []) wake()
+    for (const { wake } of this.#watchers.get(id) ?? []) wake()
+  }
+
+  #wakeReaders(id: string): void {
+    for (const { wake, readsEvents } of this.#watchers.get(id) ?? []) if (readsEvents) wake()
   }
 
   #wakeAll(): void {

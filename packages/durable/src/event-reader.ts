@@ -164,7 +164,7 @@ class Tail {
     this.#source = source
     this.#id = id
     this.#from = from
-    this.#unwatch = source.changes.watch(id, () => void this.#refresh())
+    this.#unwatch = source.changes.watch(id, () => void this.#refresh(), true)
     void this.#refresh()
   }
 

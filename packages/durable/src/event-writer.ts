@@ -4,7 +4,7 @@
  */
 
 import type { AgentEvent, Message } from '@meanwhile/core'
-import { CHANNEL, type Changes } from './changes.ts'
+import type { Changes } from './changes.ts'
 import { codeOf, type Database, UNSYNCED } from './database.ts'
 import type { RunStopped } from './durable-run.ts'
 
@@ -56,6 +56,8 @@ export class EventWriter {
   #seq: number | undefined
   /** Batches up to this one have no deltas left. */
   #deltasDeletedTo = 0
+  /** Whether later batches may have only deltas. An earlier attempt may have died before it deleted its own. */
+  #mayHaveDeltas: boolean
   #isStepOver = false
   #isOver = false
   #isEnding = false
@@ -72,6 +74,7 @@ export class EventWriter {
     this.#changes = changes
     this.#id = run.id
     this.#attempt = run.attempt
+    this.#mayHaveDeltas = run.attempt > 1
     this.#every = every
   }
 
@@ -136,7 +139,7 @@ export class EventWriter {
       this.#waiting = []
       this.#isStepOver = false
       await this.#retried(() => this.#store(batch))
-      if (isStepOver) await this.#retried(() => this.#deleteDeltas())
+      if (isStepOver && this.#mayHaveDeltas) await this.#retried(() => this.#deleteDeltas())
     } while (this.#isEnding && this.#waiting.length > 0)
   }
 
@@ -156,16 +159,17 @@ export class EventWriter {
   async #store(batch: readonly Waiting[]): Promise<void> {
     const text = `[${batch.map((one) => one.text).join(',')}]`
     const hasOnlyDeltas = batch.every((one) => one.isDelta)
+    if (hasOnlyDeltas) this.#mayHaveDeltas = true
     const events = this.#database.table('events')
     const isFirst = this.#seq === undefined
-    const seq = this.#seq ?? this.#firstSeq(await this.#newest())
+    const seq = this.#seq ?? (this.#attempt === 1 ? 0 : this.#firstSeq(await this.#newest()))
     if (this.#isOver) return
     const [written] = await this.#database.query(
       `INSERT INTO ${events} (id, seq, attempt, fleeting, batch)
       SELECT $1::text, $2::integer + 1, $3::integer, $4::boolean, $5::text FROM ${UNSYNCED}
       WHERE NOT EXISTS (SELECT 1 FROM ${events} WHERE id = $1::text AND seq > $2::integer)
       ON CONFLICT DO NOTHING RETURNING pg_notify($6::text, $7::text), EXISTS (SELECT 1 FROM ${events} WHERE id = $1::text AND seq = $2::integer) AS follows`,
-      [this.#id, seq, this.#attempt, hasOnlyDeltas, text, CHANNEL, this.#changes.payload(this.#id)],
+      [this.#id, seq, this.#attempt, hasOnlyDeltas, text, ...this.#changes.notificationOfEvents(this.#id)],
     )
     if (written) {
       this.#seq = seq + 1
@@ -225,6 +229,7 @@ export class EventWriter {
       [this.#id, this.#deltasDeletedTo, newest],
     )
     this.#deltasDeletedTo = newest
+    this.#mayHaveDeltas = false
   }
 }
 

@@ -8,6 +8,8 @@ import type { KnownOutcome } from './stopped-run.ts'
 export class LiveRun {
   /** The outcome, once the run has stopped. */
   outcome: KnownOutcome | undefined
+  /** Whether all processes were notified of its end. */
+  isKnown = false
   readonly #runs: RunsTable
   readonly #id: string
   #run: AgentRun | undefined
@@ -56,9 +58,9 @@ export class LiveRun {
     if (sent > position.value) await this.#readMessages().catch(() => undefined)
   }
 
-  /** Checks whether the run was cancelled or has new messages, as soon as the run has begun. */
+  /** Checks whether the run was cancelled or has new messages, as soon as the run has begun. A run that has stopped follows nothing more. */
   checkRequests(): void {
-    void this.#check()
+    if (!this.outcome) void this.#check()
   }
 
   /** The worker is stopping: the run stops when its running tools have ended, or after `grace` milliseconds. */

@@ -73,6 +73,9 @@ const ACTIVE = `status IN ('running', 'interrupted')`
 /** A run that is being deleted does not exist for its users. Its row is the note that its checkpoint must be deleted. */
 const EXISTS = `status <> 'deleted'`
 
+/** What {@link StoredRun} has. */
+const COLUMNS = 'id, agent, conversation, data, status, error, attempts, sent, read, made_at, ended_at'
+
 export interface DeleteOptions {
   /** A run that a worker has ever taken stays. Default false. */
   readonly unlessTaken?: boolean
@@ -104,12 +107,15 @@ export class RunsTable {
     )
   }
 
+  /** The agent of a run, also of one that is being deleted. Throws if the table is of another version, before anything is stored. */
+  async known(id: string): Promise<{ readonly agent: string; readonly isDeleted: boolean } | undefined> {
+    const [row] = await this.#database.read(`SELECT ${COLUMNS} FROM ${this.#runs} WHERE id = $1`, [id])
+    return row && { agent: String(row.agent), isDeleted: row.status === 'deleted' }
+  }
+
   async find(id: string): Promise<StoredRun | undefined> {
     if (!isRunId(id)) return undefined
-    const [row] = await this.#database.read(
-      `SELECT id, agent, conversation, data, status, error, attempts, sent, read, made_at, ended_at FROM ${this.#runs} WHERE id = $1 AND ${EXISTS}`,
-      [id],
-    )
+    const [row] = await this.#database.read(`SELECT ${COLUMNS} FROM ${this.#runs} WHERE id = $1 AND ${EXISTS}`, [id])
     return row && storedRun(row)
   }
 
@@ -149,13 +155,22 @@ export class RunsTable {
     }
   }
 
-  /** Stores the end of the claimed run. Does nothing if another worker has taken the run since. */
-  async settle({ id, attempt }: Claim, end: RunEnd, read?: number): Promise<void> {
-    await this.#database.query(
+  /**
+   * Stores the end of the claimed run, and notifies all processes of it. Returns false, and does neither, if another worker has taken the run since.
+   * `notification`: the channel and the payload; undefined: nobody is notified.
+   */
+  async settle(
+    { id, attempt }: Claim,
+    end: RunEnd,
+    read: number | undefined,
+    notification: readonly [channel: string, payload: string] | undefined,
+  ): Promise<boolean> {
+    const [row] = await this.#database.query(
       `UPDATE ${this.#runs} SET status = $3, error = $4, read = coalesce($5, read), rerun = NULL, stopped_at_attempt = attempts,
-      ended_at = clock_timestamp() WHERE id = $1 AND attempts = $2 AND ${ACTIVE}`,
-      [id, attempt, end.status, end.error ? JSON.stringify(end.error) : null, read ?? null],
+      ended_at = clock_timestamp() WHERE id = $1 AND attempts = $2 AND ${ACTIVE} RETURNING id${notification ? ', pg_notify($6, $7)' : ''}`,
+      [id, attempt, end.status, end.error ? JSON.stringify(end.error) : null, read ?? null, ...(notification ?? [])],
     )
+    return row !== undefined
   }
 
   /**

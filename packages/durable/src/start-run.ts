@@ -17,8 +17,9 @@ export async function startRun(
 ): Promise<void> {
   const { store, runs, engine } = services
   const agent = agentOf(services, run)
-  if (!(await exists(services, run))) {
-    await finishDeletion(services, await runs.deleted(run.id))
+  const known = await runs.known(run.id)
+  if (known?.isDeleted) await finishDeletion(services, [run.id])
+  if (!known || known.isDeleted) {
     try {
       await agent.begin(input, { id: run.id, checkpoints: store })
       await runs.insert(run)
@@ -26,24 +27,26 @@ export async function startRun(
       if (!(error instanceof CheckpointConflictError)) throw error
       await adopt(services, run)
     }
-  }
+  } else checkAgent(run, known)
   // The caller may be late: the run may have ended and been deleted, and was made again here. No worker takes it before it is woken.
   if (isNeeded && !(await isNeeded())) await deleteRun(services, run.id, { unlessTaken: true })
   else await engine.wake(run.id, wake)
 }
 
 /** @throws {RunIdTakenError} A run of another agent has this id. */
-async function exists({ runs }: Services, { id, agent }: NewRun): Promise<boolean> {
-  const run = await runs.find(id)
-  if (run && run.agent !== agent) throw new RunIdTakenError(id, `a run of the agent ${JSON.stringify(run.agent)}`)
-  return run !== undefined
+function checkAgent({ id, agent }: NewRun, known: Pick<NewRun, 'agent'>): void {
+  if (known.agent !== agent) throw new RunIdTakenError(id, `a run of the agent ${JSON.stringify(known.agent)}`)
 }
 
 /** A checkpoint with this id exists: from a concurrent start, or from one that failed half-way. */
 async function adopt(services: Services, run: NewRun): Promise<void> {
   const { runs, store } = services
   const checkpoint = await findCheckpoint(store, run.id)
-  if (await exists(services, run)) return
+  const known = await runs.known(run.id)
+  if (known && !known.isDeleted) {
+    checkAgent(run, known)
+    return
+  }
   if (checkpoint?.revision !== 1 || checkpoint.agent !== run.agent)
     throw new RunIdTakenError(run.id, 'a run that was not started as a durable run')
   await runs.insert(run)

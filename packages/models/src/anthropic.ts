@@ -52,7 +52,8 @@ export interface AnthropicOptions {
 }
 
 /**
- * The part of the official client that is used: an `Anthropic`, or one of the clients for Bedrock, Vertex and Foundry.
+ * The part of the official client that is used: an `Anthropic`, or one of the clients for Bedrock, Vertex and Foundry. The
+ * blocks of a body are frozen, because the requests of a run share them: your own wrapper of a client changes a copy.
  */
 export interface AnthropicClient {
   /** The address of the API, for spans. */

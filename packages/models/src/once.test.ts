@@ -80,7 +80,7 @@ test.each(WIRES)('$name: each message of a run is converted once, however many s
   expect(new Set(reads.slice(1)).size).toBe(1)
   const last = wire.history(bodies.at(-1))
   expect(last.length).toBe(messages.length)
-  for (const body of bodies) wire.history(body).forEach((one, place) => void expect(one).toBe(last[place]))
+  for (const body of bodies) for (const [place, one] of wire.history(body).entries()) expect(one).toBe(last[place])
 })
 
 test.each(WIRES)(
@@ -93,7 +93,7 @@ test.each(WIRES)(
     await failureOf(ask(model, { messages }))
     const [first, second] = bodies.map(wire.history)
     expect(first).toHaveLength(3)
-    first?.forEach((one, place) => void expect(one).toBe(second?.[place]))
+    for (const [place, one] of (first ?? []).entries()) expect(one).toBe(second?.[place])
     expect(JSON.stringify(second)).not.toContain('a:1')
   },
 )

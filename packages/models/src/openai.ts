@@ -53,7 +53,10 @@ export interface OpenAIOptions {
   readonly structuredOutput?: boolean
 }
 
-/** The part of the official client that is used: an `OpenAI` or `AzureOpenAI` of any version 6 or 7. */
+/**
+ * The part of the official client that is used: an `OpenAI` or `AzureOpenAI` of any version 6 or 7. The messages of a body are
+ * frozen, because the requests of a run share them: your own wrapper of a client changes a copy.
+ */
 export interface OpenAIClient {
   /** The address of the API, for spans. */
   readonly baseURL: string
