@@ -210,32 +210,35 @@ export class DurableTurns implements TurnRunner {
   /** Starts the run of a turn, or wakes it if it exists. If a worker had taken the run and it was deleted since, the turn fails. */
   async #startRun(thread: string, turn: TurnRecord): Promise<void> {
     if (turn.attempts !== undefined && !(await this.#runs.get(turn.id))) {
-      if (!(await this.#isRunning(thread, turn))) return
+      if (!(await this.#runningTurn(thread, turn.id))) return
       await this.#settle(thread, turn, { attempts: turn.attempts, outcome: RUN_LOST, progress: { events: [] } })
       return
     }
     const { before } = await turnEvents(this.#host.store, thread, turn)
     const { id, metadata, trace } = turn
     const data: Json = { thread, turn: id, ...(metadata !== undefined && { metadata }) }
-    const isClosing = turn.closing !== undefined
     const options = {
       id,
       conversationId: thread,
       data,
-      // Another process may have started the run since the turn was read. When a run has completed, its turn ends before the run is deleted.
-      isNeeded: () => this.#isRunning(thread, turn),
-      // The delay lets the cancel below arrive before a worker takes the run.
-      ...(isClosing && { delay: 1_000 }),
+      // Since the turn was read, another process may have started the run or stopped the turn. When a run has completed, its turn ends before the run
+      // is deleted.
+      isNeeded: async () => {
+        const now = await this.#runningTurn(thread, id)
+        if (now?.closing !== undefined) await this.#ifExists(id, () => this.#runs.cancel(id))
+        return now !== undefined
+      },
     }
     const agent = await this.#agentNameOf(turn, thread)
     // The span of the run links to the request of its own message, whichever process starts it.
     await inTrace(trace, () => this.#runs.start(agent, historyOf(before), options))
-    if (isClosing) await this.#ifExists(id, () => this.#runs.cancel(id))
   }
 
-  async #isRunning(thread: string, { id }: TurnRecord): Promise<boolean> {
-    const stored = await this.#host.store.load(thread, { turn: id })
-    return !stored?.thread.isDeleted && stored?.turns.find((one) => one.id === id)?.status === 'running'
+  /** Returns the turn as it is now, if it is running. */
+  async #runningTurn(thread: string, turn: string): Promise<TurnRecord | undefined> {
+    const stored = await this.#host.store.load(thread, { turn })
+    if (stored?.thread.isDeleted) return undefined
+    return stored?.turns.find(({ id, status }) => id === turn && status === 'running')
   }
 
   /** Sends a steering message to the run. If the run does not accept it, the message stays in the queue. */

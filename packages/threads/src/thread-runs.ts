@@ -17,8 +17,8 @@ export interface ThreadRuns {
   /** The names of the agents of the runs. */
   readonly agents: readonly string[]
   /**
-   * Starts a run, or wakes the run that has this id. `delay`: milliseconds before a worker may take it. `isNeeded`: called when the run is stored
-   * and before a worker can take it. If it resolves to false, the run is not woken, and it is deleted if no worker has ever taken it.
+   * Starts a run, or wakes the run that has this id. `isNeeded`: called when the run is stored and before a worker can take it. If it resolves to
+   * false, the run is not woken, and it is deleted if no worker has ever taken it.
    */
   start(
     agent: string,
@@ -27,7 +27,6 @@ export interface ThreadRuns {
       readonly id: string
       readonly conversationId: string
       readonly data: Json
-      readonly delay?: number
       readonly isNeeded: () => Promise<boolean>
     },
   ): Promise<unknown>
