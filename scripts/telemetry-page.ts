@@ -36,7 +36,10 @@ Every run, model attempt, tool execution, and middleware hook or wrap has an Ope
 
 - **Set-up:** if your application has an OpenTelemetry SDK, you pass nothing. An SDK that is registered after the import works, too. \`telemetry: { tracerProvider, meterProvider }\` of \`createAgent\`, \`runTool\` and
   \`createToolExecutor\` replaces the global providers.
-- **Cost:** without an SDK a span takes less than a microsecond, with one about ten microseconds ([why](decisions/0027-spans-are-cheap-to-make-and-their-times-are-exact.md)).
+- **Cost:** without an SDK a span takes less than a microsecond. With one, to make and to batch it takes about ten microseconds of CPU in a process that does nothing else
+  ([why](decisions/0027-spans-are-cheap-to-make-and-their-times-are-exact.md)). With the SDK's contexts and an export by OTLP over HTTP it is more: 15 to 35 microseconds a span when we measured it on two busy
+  cores, in November 2026. An agent with three model calls, three tool calls and 105 text deltas took 1.2 times the CPU, for 7 spans; with \`standard()\` 1.5 times, for 34 spans.
+  \`telemetry: { middleware: 'changed' }\` left 8 of these 34. It saves what is sent and stored, but we measured no saving of CPU in the process, because hooks and wraps are still observed.
 - **Parents:** in a run of an agent, each span has the same parent with and without early calls.
 - **Errors:** only failures have the status ERROR; other spans have no status. A discarded call, a cancel and a question are not errors. Each exception is recorded once in a trace, on the span where it happened, as
   OpenTelemetry's event \`exception\`. The event has \`exception.type\`, and the frames of \`exception.stacktrace\`, which contain file names, but not the message. The status has a message only
