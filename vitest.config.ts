@@ -43,7 +43,7 @@ export const env = { NODE_COMPILE_CACHE: path('node_modules/.cache/compiled') }
  * The tests of some folders. They run on the sources of the packages, in processes that run many files one after another, so that each
  * process loads the packages and their clients once: no file leaves state behind.
  */
-function project(name: string, include: string): TestProjectInlineConfiguration {
+function project(name: string, include: string, but: readonly string[] = []): TestProjectInlineConfiguration {
   return {
     plugins: [watchedModels],
     ...sources,
@@ -51,7 +51,7 @@ function project(name: string, include: string): TestProjectInlineConfiguration 
       name,
       include: [include],
       // Separate commands run the tests that start our programs, and those that need PostgreSQL or a browser.
-      exclude: [...configDefaults.exclude, '**/*.{program,durable,browser,deep}.test.ts'],
+      exclude: [...configDefaults.exclude, '**/*.{program,durable,browser,deep}.test.ts', ...but],
       environment: 'node',
       setupFiles: [path('apps/tests/requests/check-requests.ts')],
       isolate: false,
@@ -69,8 +69,14 @@ export default defineConfig({
   test: {
     // Vitest would leave one processor to itself, and so use one of two. One process more, because some tests wait for a server or a timer.
     maxWorkers: availableParallelism() + 1,
-    // Apart, because apps set up telemetry for their whole process, as programs do.
-    projects: [project('packages', '{packages,scripts}/**/*.test.ts'), project('apps', 'apps/**/*.test.ts')],
+    projects: [
+      project('packages', '{packages,scripts}/**/*.test.ts', ['packages/eager-tools/**']),
+      // Apart, because OpenAI's Agents SDK sets one timer after another as long as its process runs: also on the fake clock of any test.
+      project('eager-tools', 'packages/eager-tools/**/*.test.ts'),
+      // Each apart, because they set up telemetry for their whole process, as programs do.
+      project('bench', 'apps/{bench,postgres-cluster}/**/*.test.ts'),
+      project('tests', 'apps/tests/**/*.test.ts'),
+    ],
     coverage: {
       provider: 'v8',
       include: ['packages/*/src/**/*.ts'],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ofEachKind } from './size.ts'
 
-const cases = [...'aaaaaaa', ...'bb', 'c'].map((kind, at) => ({ kind, at }))
+const cases = 'aaaaaaabbc'.split('').map((kind, at) => ({ kind, at }))
 const picked = (most: number) =>
   ofEachKind(cases, ({ kind }) => kind, { small: most, middle: most, whole: most }).map(({ kind, at }) => kind + at)
 
