@@ -11,6 +11,8 @@ interface ToldCard {
   /** The step in which the card stands. */
   readonly step: OpenStep | undefined
   readonly hasEnded: boolean
+  /** The id of the question that was last answered. */
+  readonly answered?: string
 }
 
 export class InnerCards {
@@ -25,10 +27,16 @@ export class InnerCards {
   read({ path, input, state, approval, result }: InsideCard, step: OpenStep | undefined): void {
     const id = cardIdOf(path)
     const { agent: toolName = '' } = path.at(-1) ?? {}
+    const before = this.#told.get(id)
     this.show({ id, title: titleOf(path), toolName, input, callId: path[0]?.callId ?? '' }, step)
+    const told = this.#told.get(id)
     const isAnswered = state === 'allowed' || state === 'denied'
-    if (isAnswered && approval !== undefined)
+    // If the card of an earlier step has the answer, this is a second card of the same question: a client looks for the question, and finds the first.
+    const isSecond = before?.answered === approval && before?.step !== told?.step
+    if (told && isAnswered && approval !== undefined && !isSecond) {
+      this.#told.set(id, { ...told, answered: approval })
       this.#tell({ type: 'inner-answer', id, question: approval, isAllowed: state === 'allowed' })
+    }
     if (result) this.#end(id, result)
   }
 
@@ -37,7 +45,7 @@ export class InnerCards {
     const told = this.#told.get(call.id)
     // Another call may have the same path: the run of an agent inside may repeat the ids of an earlier run.
     if (told && !told.hasEnded && isSameInput(told.call.input, call.input)) return true
-    this.#told.set(call.id, { call, step, hasEnded: false })
+    this.#told.set(call.id, { ...told, call, step, hasEnded: false })
     this.#tell({ type: 'inner-call', call })
     return false
   }
