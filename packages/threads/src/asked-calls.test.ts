@@ -1,9 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, onTestFinished } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { askedBehaviours } from '../test/asked-behaviours.ts'
-import { createThreads, memoryThreads, type Threads } from './index.ts'
+import { AskedCalls } from './asked-calls.ts'
+import { createThreads, memoryThreads, type ThreadEventBody, type Threads } from './index.ts'
 import { sqliteThreads } from './sqlite.ts'
 
 const scratch = await mkdtemp(join(tmpdir(), 'meanwhile-threads-'))
@@ -23,4 +24,40 @@ describe.each(['memory', 'sqlite'])('%s', (kind) => {
     },
     opened: (store, agent) => createThreads({ agent, store }) as Threads<never>,
   })
+})
+
+test('what an agent in the background tells while the model writes comes after the message, so a page that is loaded again has it at the same place (W49)', () => {
+  const question = {
+    id: 'q',
+    address: [
+      { agent: 'main' },
+      { tool: 'clerk', callId: 'm' },
+      { agent: 'clerk' },
+      { tool: 'pay', callId: 'p' },
+      { middleware: 'approve', hook: 'wrapToolCall' },
+    ],
+    payload: { tool: 'pay', input: { n: 1 } },
+  } as const
+  const path = [{ agent: 'clerk', callId: 'm' }]
+  const message = { role: 'tool', callId: 'p', name: 'pay', content: [{ type: 'text', text: 'paid' }] } as const
+  const step = { runId: 'turn', step: 2 }
+  const model = { provider: 'p', id: 'm' }
+  const said: ThreadEventBody = {
+    ...step,
+    type: 'message',
+    message: { role: 'assistant', content: [{ type: 'text', text: 'Soon.' }], finishReason: 'stop' },
+  }
+  const asked = new AskedCalls()
+  asked.waits([question])
+  asked.answered([question], { q: { decision: 'allow' } })
+  const told = [
+    { ...step, type: 'attempt-start', attempt: 1, model },
+    { ...step, type: 'tool-end', callId: 'p', toolName: 'pay', message, path },
+    said,
+  ] satisfies readonly ThreadEventBody[]
+  expect(told.map((event) => asked.read(event).flatMap(({ cards }) => cards.map(({ state }) => state)))).toEqual([
+    [],
+    [],
+    ['ended'],
+  ])
 })

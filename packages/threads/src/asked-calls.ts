@@ -23,6 +23,10 @@ export class AskedCalls {
   readonly #written = new Map<string, Json>()
   /** Which calls have made a call since the run last began: the ids of the calls, by the path and the id of the one they made. */
   readonly #makers = new Map<string, Set<string | undefined>>()
+  /** Whether a model writes a message of the turn. A page would show a new card in the middle of it, and after a reload before it. */
+  #isWriting = false
+  /** What follows from events while a model writes. */
+  readonly #held: InsideEvent[] = []
   /** The payloads of questions as the run has told them, by id: a middleware may have masked them. */
   readonly #payloads = new Map<string, Json>()
 
@@ -36,8 +40,20 @@ export class AskedCalls {
       if (!this.#asked.has(keyOf(card.path))) this.#asked.set(keyOf(card.path), { card })
   }
 
-  /** Returns what follows from an event of the turn. */
+  /** Returns what follows from an event of the turn: while a model writes a message, only after that message. */
   read(event: ThreadEventBody): readonly InsideEvent[] {
+    this.#held.push(...this.#follow(event))
+    if (event.type === 'attempt-start' && !event.path) this.#isWriting = true
+    if (event.type === 'message' && !event.path) this.#isWriting = false
+    return this.#isWriting ? [] : this.flush()
+  }
+
+  /** Returns what is held back. */
+  flush(): readonly InsideEvent[] {
+    return this.#held.splice(0)
+  }
+
+  #follow(event: ThreadEventBody): readonly InsideEvent[] {
     if (event.type === 'tool-start') this.#started(event)
     if (event.type === 'question') this.#payloads.set(event.id, event.payload)
     this.#hasWritten(event)
@@ -61,7 +77,7 @@ export class AskedCalls {
       return inner !== undefined || !sameInput(known?.input ?? this.#written.get(outermost?.callId ?? ''), input)
     }
     this.#makers.clear()
-    return this.#tell([...this.#untold(), ...asked.filter(isNew)])
+    return [...this.flush(), ...this.#tell([...this.#untold(), ...asked.filter(isNew)])]
   }
 
   /** Called when the turn continues with answers. */
@@ -87,10 +103,11 @@ export class AskedCalls {
   closed(reason: string): readonly InsideEvent[] {
     const content = [{ type: 'text', text: reason } as const]
     const open = this.#cards.filter((card) => isInside(card) && card.state === 'asked')
-    return this.#tell([
+    const told = this.#tell([
       ...this.#untold(),
       ...open.map((card) => ended(card, { role: 'tool', callId: '', name: '', content, isError: true })),
     ])
+    return [...this.flush(), ...told]
   }
 
   get #cards(): readonly InsideCard[] {

@@ -104,7 +104,8 @@ export class RunLog {
   /** Adds the cards of questions that are new, or are no longer open. */
   end({ status, ...outcome }: Outcome): void {
     if ('interrupts' in outcome) this.#pushAll(this.#asked.waits(outcome.interrupts))
-    else if (status !== 'failed') this.#pushAll(this.#asked.closed(this.#turn.closing ?? STOPPED))
+    else if (status === 'failed') this.#pushAll(this.#asked.flush())
+    else this.#pushAll(this.#asked.closed(this.#turn.closing ?? STOPPED))
   }
 
   #begin(): void {

@@ -196,7 +196,7 @@ export class TurnWork implements LiveTurn {
   /** What is written together with the outcome: the cards of questions that are new, or are no longer open. */
   #lastOf({ status, ...outcome }: Outcome): readonly ThreadEventBody[] {
     if ('interrupts' in outcome) return this.#asked.waits(outcome.interrupts)
-    return status === 'failed' ? [] : this.#asked.closed(this.turn.closing ?? STOPPED)
+    return status === 'failed' ? this.#asked.flush() : this.#asked.closed(this.turn.closing ?? STOPPED)
   }
 
   #turnEvents(): Promise<TurnEvents> {

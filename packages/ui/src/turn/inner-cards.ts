@@ -3,14 +3,15 @@
 import type { ToolMessage } from '@meanwhile/core'
 import type { InsideCard } from '@meanwhile/threads'
 import { cardIdOf, titleOf } from './card.ts'
-import type { OpenStep } from './open-step.ts'
 import type { InnerCall, TurnUpdate } from './turn-update.ts'
 
 interface ToldCard {
   readonly call: InnerCall
-  /** The step in which the card stands. */
-  readonly step: OpenStep | undefined
+  /** The number of the step in which the card stands: the last one whose beginning was sent before the card. */
+  readonly step: number
   readonly hasEnded: boolean
+  /** The id of the question that was last answered. */
+  readonly answered?: string
 }
 
 export class InnerCards {
@@ -22,34 +23,40 @@ export class InnerCards {
   }
 
   /** Sends what a thread keeps of a call, in the open step. */
-  read({ path, input, state, approval, result }: InsideCard, step: OpenStep | undefined): void {
+  read({ path, input, state, approval, result }: InsideCard, step: number): void {
     const id = cardIdOf(path)
     const { agent: toolName = '' } = path.at(-1) ?? {}
+    const before = this.#told.get(id)
     this.show({ id, title: titleOf(path), toolName, input, callId: path[0]?.callId ?? '' }, step)
+    const told = this.#told.get(id)
     const isAnswered = state === 'allowed' || state === 'denied'
-    if (isAnswered && approval !== undefined)
+    // If the card of an earlier step has the answer, this is a second card of the same question: a client looks for the question, and finds the first.
+    const isSecond = before?.answered !== undefined && before.answered === approval && before.step !== told?.step
+    if (told && isAnswered && approval !== undefined && !isSecond) {
+      this.#told.set(id, { ...told, answered: approval })
       this.#tell({ type: 'inner-answer', id, question: approval, isAllowed: state === 'allowed' })
+    }
     if (result) this.#end(id, result)
   }
 
   /** Shows a call in the open step. Returns whether its card has shown this input already. */
-  show(call: InnerCall, step: OpenStep | undefined): boolean {
+  show(call: InnerCall, step: number): boolean {
     const told = this.#told.get(call.id)
     // Another call may have the same path: the run of an agent inside may repeat the ids of an earlier run.
     if (told && !told.hasEnded && isSameInput(told.call.input, call.input)) return true
-    this.#told.set(call.id, { call, step, hasEnded: false })
+    this.#told.set(call.id, { ...told, call, step, hasEnded: false })
     this.#tell({ type: 'inner-call', call })
     return false
   }
 
   /** A question on the card counts as closed: the call is sent again if the card stands in the open step. */
-  goOn(id: string, step: OpenStep | undefined): void {
+  goOn(id: string, step: number): void {
     const told = this.#told.get(id)
     if (told && told.step === step) this.#tell({ type: 'inner-call', call: told.call })
   }
 
   /** The parts of a step were removed. */
-  reset(step: OpenStep): void {
+  reset(step: number): void {
     for (const [id, told] of this.#told) if (told.step === step) this.#told.delete(id)
   }
 

@@ -76,7 +76,7 @@ export class TurnReader {
         break
       case 'inside':
         for (const card of event.cards)
-          if (card.path.length > 1) this.#inner.read(card, this.#step)
+          if (card.path.length > 1) this.#inner.read(card, this.#steps)
           else this.#showInput(event.callId, card.input)
         break
       case 'step-end':
@@ -181,7 +181,7 @@ export class TurnReader {
   }
 
   #reset(step: OpenStep): void {
-    this.#inner.reset(step)
+    this.#inner.reset(step.ordinal)
     for (const callId of step.reset()) {
       this.#results.delete(callId)
       this.#calls.delete(callId)
@@ -239,7 +239,7 @@ export class TurnReader {
   /** Shows the input that a question is about. Returns whether the card has shown it already. */
   #showAsked({ callId = '', card }: Question): boolean {
     const { id = '', title, toolName = '', input } = card ?? {}
-    if (title !== undefined) return this.#inner.show({ id, title, toolName, input: input ?? null, callId }, this.#step)
+    if (title !== undefined) return this.#inner.show({ id, title, toolName, input: input ?? null, callId }, this.#steps)
     return input === undefined || this.#showInput(callId, input)
   }
 
@@ -271,7 +271,7 @@ export class TurnReader {
     for (const { callId, card } of this.#questions.values()) {
       const call = callId === undefined || card?.title !== undefined ? undefined : this.#calls.get(callId)
       if (call && !this.#results.has(call.call.id)) this.#tell(call)
-      if (card) this.#inner.goOn(card.id, this.#step)
+      if (card) this.#inner.goOn(card.id, this.#steps)
     }
     this.#questions.clear()
   }
