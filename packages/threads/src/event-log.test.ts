@@ -97,7 +97,7 @@ test('a reader in the process of the turn receives the deltas and progress of a 
   const reading = (async () => {
     for await (const { type } of turn.events()) {
       types.push(type)
-      for (let n = 0; n < 20; n++) await undefined
+      for (let n = 0; n < 20; n++) await Promise.resolve()
     }
   })()
   await vi.advanceTimersByTimeAsync(1_000)

@@ -8,6 +8,7 @@ import {
   type DurableWorker,
   durableRuns,
   type Engine,
+  type ReadEvent,
   setUpDurable,
 } from '@meanwhile/durable'
 import { memoryEngine } from '@meanwhile/durable/testing'
@@ -17,7 +18,7 @@ import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import type { ThreadStore } from '../src/index.ts'
 import { postgresThreads, setUpPostgresThreads } from '../src/postgres.ts'
 
-export { type DurableRuns, type Engine, memoryEngine }
+export { type DurableRuns, type Engine, memoryEngine, type ReadEvent }
 
 export interface Tables {
   readonly pool: Pool
