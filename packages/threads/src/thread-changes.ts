@@ -35,8 +35,9 @@ interface Listener {
 
 interface Watched {
   readonly listeners: Set<Listener>
-  /** Present while a poll is scheduled or is running. */
-  poll?: Promise<void>
+  /** Present while a poll is scheduled. */
+  timer?: ReturnType<typeof setTimeout>
+  isPolling: boolean
   /** Present while the polls find readers that wait. */
   tail?: ThreadTail
 }
@@ -78,7 +79,7 @@ export class ThreadChanges {
 
   /** Listens from now on, so that no change is missed if the store is read before `next` is called. */
   listen(thread: string, turn: string, awaited: Awaited): Listening {
-    const watched = this.#threads.get(thread) ?? { listeners: new Set() }
+    const watched = this.#threads.get(thread) ?? { listeners: new Set(), isPolling: false }
     this.#threads.set(thread, watched)
     const listener: Listener = { turn, awaited, wake() {}, fail() {} }
     const changed = new Promise<TailOfTurn | undefined>((resolve, reject) => {
@@ -111,18 +112,19 @@ export class ThreadChanges {
   }
 
   #schedule(thread: string, watched: Watched): void {
-    if (watched.poll || this.#waitingIn(thread, watched).length === 0) return
+    if (watched.timer || watched.isPolling || this.#waitingIn(thread, watched).length === 0) return
     // The request of the first listener may end long before the polls.
-    watched.poll = inRoot(() => this.#pollLater(thread, watched))
+    watched.timer = inRoot(() => setTimeout(() => void this.#pollAndSchedule(thread, watched), POLL_INTERVAL))
   }
 
-  /** Polls the thread after the interval, and again as long as somebody waits. Never rejects. */
-  async #pollLater(thread: string, watched: Watched): Promise<void> {
-    await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL))
+  /** Polls the thread, and again as long as somebody waits. Never rejects. */
+  async #pollAndSchedule(thread: string, watched: Watched): Promise<void> {
+    delete watched.timer
+    watched.isPolling = true
     const waiting = this.#waitingIn(thread, watched)
     if (waiting.length === 0) delete watched.tail
     else await this.#poll(thread, watched, waiting).catch((error: unknown) => waiting.map(({ fail }) => fail(error)))
-    delete watched.poll
+    watched.isPolling = false
     this.#schedule(thread, watched)
     this.#forget(thread, watched)
   }
@@ -148,7 +150,10 @@ export class ThreadChanges {
   }
 
   #forget(thread: string, watched: Watched): void {
-    if (watched.listeners.size === 0 && !watched.poll) this.#threads.delete(thread)
+    if (watched.listeners.size > 0 || watched.isPolling) return
+    clearTimeout(watched.timer)
+    delete watched.timer
+    this.#threads.delete(thread)
   }
 }
 
