@@ -1,6 +1,5 @@
 /** Starts a call, and settles it when its wraps have returned. */
 
-import { turnIfDue } from '../flow/event-loop.ts'
 import { follow, type LazyController } from '../flow/follow.ts'
 import { wasEntered } from '../machine/call.ts'
 import { begun, endOf, limited } from '../machine/decide-call.ts'
@@ -96,10 +95,6 @@ function begin(run: RunState, entry: CallEntry): void {
 async function make(run: RunState, entry: CallEntry): Promise<ToolMessage> {
   let end: Ending = {}
   try {
-    // A response may have thousands of calls: they begin together, and continue one after the other.
-    await Promise.resolve()
-    const turn = turnIfDue()
-    if (turn) await turn
     const made = await work(run, entry)
     const how = endOf(entry.state, made.isCutOff ? 'cut off' : 'result')
     if (how === 'none') throw new ToolDiscardedError(entry.call.id, entry.discarded ?? 'call_withdrawn')
@@ -117,8 +112,7 @@ async function make(run: RunState, entry: CallEntry): Promise<ToolMessage> {
     else if (run.calls.awaited.includes(entry)) abortCalls(run, error)
     throw error
   } finally {
-    entry.settle(end)
-    callEnded(run, entry, end.message !== undefined && !end.message.isError)
+    settle(run, entry, end)
     if (entry.state.fate === 'committed') closeCall(run, entry)
     if (!entry.signal.aborted) run.saver.soon()
   }
@@ -133,6 +127,12 @@ function work(run: RunState, entry: CallEntry): Promise<Result> {
     return cutOffResult(run, entry)
   })
   return Promise.race([made, abandoned])
+}
+
+function settle(run: RunState, entry: CallEntry, end: Ending): void {
+  entry.settle(end)
+  const { message } = end
+  callEnded(run, entry, message !== undefined && !message.isError)
 }
 
 /** Called for a call that a wrap made: when the wrap is closed, the call is cut off. */
