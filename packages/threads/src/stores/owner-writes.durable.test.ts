@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { chat, until } from '../../test/chat.ts'
 import { countedPool, fakeTimers } from '../../test/counted-pool.ts'
-import { createThreads } from '../index.ts'
+import { createThreads, type ThreadStore } from '../index.ts'
 import { type PostgresThreadsOptions, postgresThreads, setUpPostgresThreads } from '../postgres.ts'
 
 let url: string
@@ -180,6 +180,48 @@ test('a stop, a steering message and a deletion by another process arrive with t
     await Promise.all([owner.close(), other.close()])
   }
 })
+
+/** A store that awaits `meanwhile` before it writes the end of the first turn. */
+function beforeEnd(store: ThreadStore, meanwhile: () => Promise<unknown>): ThreadStore {
+  let isOver = false
+  return {
+    ...store,
+    async change(id, decide, options = {}) {
+      const stored = options.isOwner && !isOver ? await store.load(id, options) : undefined
+      if (stored && decide(stored, Date.now()).events?.some(({ event }) => event.type === 'turn-end')) {
+        isOver = true
+        await meanwhile()
+      }
+      return await store.change(id, decide, options)
+    },
+  }
+}
+
+test.each(['completed', 'failed'] as const)(
+  'a turn that has %s ends, and the next one begins, also if its message should have joined and came too late (TH2, TH3)',
+  async (status) => {
+    const { agent } = chat()
+    const errors: string[] = []
+    const plain = postgresThreads({ pool: poolOf() })
+    const other = createThreads({ agent, store: plain })
+    const late = () => other.send('t', 'two', { whenBusy: 'steer', messageId: 'm2' })
+    const owner = createThreads({
+      agent,
+      store: beforeEnd(plain, late),
+      onError: (error) => errors.push(String(error)),
+    })
+    try {
+      const first = await owner.send('t', status === 'failed' ? 'fails' : 'one')
+      expect(await first.result).toMatchObject({ status })
+      const second = await late()
+      expect(await second.result).toMatchObject({ status: 'completed', text: 'You said two.' })
+      expect(errors).toEqual(status === 'failed' ? ['ModelError: no'] : [])
+      expect((await owner.read('t')).turns.map((turn) => turn.status)).toEqual([status, 'completed'])
+    } finally {
+      await Promise.all([owner.close(), other.close()])
+    }
+  },
+)
 
 test.each([
   ['the function is missing', 'DROP FUNCTION meanwhile.write_thread_1'],
