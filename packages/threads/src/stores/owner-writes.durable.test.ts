@@ -162,6 +162,43 @@ test('the look-up after a lost connection waits until the server has ended the s
   }
 })
 
+/** A pool that reports one write of the owner as lost. Its statement reaches the server late: just before the next write. */
+function delaying(pool: Pool, at: number): PostgresThreadsOptions['pool'] {
+  let writes = 0
+  let late: (() => Promise<unknown>) | undefined
+  return {
+    connect: () => pool.connect(),
+    async query(text, values = []) {
+      // Without a change that it knows, the owner only reads.
+      const isWrite = text.includes(WRITE) && values[3] !== null
+      if (isWrite && ++writes === at) {
+        late = () => pool.query(text, values)
+        throw new Error('Connection terminated unexpectedly')
+      }
+      if (isWrite) await late?.()
+      if (isWrite) late = undefined
+      return await pool.query(text, values)
+    },
+  }
+}
+
+test.each([1, 2, 3, 4, 5, 6, 7])(
+  'write %i of an owner that lost its connection and reaches the server after the look-up is made once (W28)',
+  async (at) => {
+    const [paid, errors]: [string[], unknown[]] = [[], []]
+    const store = postgresThreads({ pool: delaying(poolOf(), at) })
+    const threads = createThreads({ agent: clerk(paid), store, onError: (error) => errors.push(error) })
+    try {
+      const turns = [await threads.send('t', 'one'), await threads.send('t', 'two')]
+      const results = await Promise.all(turns.map((turn) => turn.result))
+      expect([paid, errors]).toEqual([['one', 'two'], []])
+      expect(results.map(({ text }) => text)).toEqual(['I paid one.', 'I paid two.'])
+    } finally {
+      await threads.close()
+    }
+  },
+)
+
 test('a stop, a steering message and a deletion by another process arrive with the next write of the owner (TH2, TH6)', async () => {
   const { agent, open } = chat()
   const owner = createThreads({ agent, store: postgresThreads({ pool: poolOf() }), lease: 300 })

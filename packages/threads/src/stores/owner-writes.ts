@@ -58,19 +58,18 @@ export class OwnerWrites {
    */
   attempts<Result>(id: string, decide: Decide<Result>, options: ChangeOptions): Attempt<Result> {
     let known = this.#known.get(id)
-    let sent: Sent<Result> | undefined
+    /** The changes whose answer was lost, the newest first. The server may make one as long as no other change was made. */
+    const lost: Sent<Result>[] = []
     return async () => {
+      let sent: Sent<Result> | undefined
       try {
-        if (sent) {
-          known = await this.#look(id, options)
-          if (!known) return undefined
-          if (await this.#isMade(id, sent, known)) return this.#made(id, known, sent.change.result)
-          sent = undefined
-        }
+        if (lost.length > 0) known = undefined
         for (;;) {
           const isFresh = known === undefined
           known ??= await this.#look(id, options)
           if (!known) return undefined
+          for (const one of lost)
+            if (await this.#isMade(id, one, known)) return this.#made(id, known, one.change.result)
           const change = this.#decided(known, decide, isFresh)
           if (!change) {
             known = undefined
@@ -85,8 +84,8 @@ export class OwnerWrites {
         }
       } catch (error) {
         this.#known.delete(id)
-        // The server has answered: nothing was written.
-        if (!isConnectionLost(error)) sent = undefined
+        // After any other error the server has answered: nothing was written.
+        if (sent && isConnectionLost(error)) lost.unshift(sent)
         throw error
       }
     }
