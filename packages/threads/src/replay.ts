@@ -51,6 +51,8 @@ export async function* replay(
         continue
       }
       const from = log?.from ?? 0
+      // The log may have begun, or moved on, since this was read: then the store has events that neither has.
+      if (found?.stored && found.stored.thread.seq < from) found = undefined
       const stored: StoredThread | undefined = found?.stored ?? (await store.load(thread, { turn: followed }))
       const record = stored?.turns.find(({ id }) => id === followed)
       if (!stored || !record) return

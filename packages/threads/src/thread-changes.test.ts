@@ -1,4 +1,7 @@
+import { createAgent, tool } from '@meanwhile/core'
+import { call, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { expect, test, vi } from 'vitest'
+import { z } from 'zod'
 import { chat, reading, shown, until } from '../test/chat.ts'
 import { countedStore } from '../test/counted-store.ts'
 import { LEASE, useFakeTime } from '../test/fake-time.ts'
@@ -198,6 +201,36 @@ test('a reader that is far behind, and one that comes late, receive the same eve
   // The deltas of a step that has ended are no longer stored.
   expect(cursors(steady)).toEqual(expect.arrayContaining(slow))
   expect(slow.at(-1)).toBe(cursors(steady).at(-1))
+})
+
+test('a reader whose first read of the store takes longer than two steps of the turn receives all messages (TH5, W61)', async () => {
+  const shared = memoryThreads()
+  const store: ThreadStore = {
+    ...shared,
+    async load(...given) {
+      const loaded = await shared.load(...given)
+      await new Promise((resolve) => setTimeout(resolve, 1_000))
+      return loaded
+    },
+  }
+  const look = tool({
+    name: 'look',
+    description: 'Looks.',
+    input: z.object({}),
+    effect: 'read',
+    execute: () => 'sunny',
+  })
+  const steps = Array.from({ length: 3 }, () => respond(call('look'), wait(300)))
+  const model = scriptedModel([...steps, respond(say('Sunny.'), wait(5_000))])
+  const threads = createThreads({ agent: createAgent({ model, tools: [look] }), store, lease: LEASE })
+  const turn = await threads.send('t', 'go')
+  const reader = reading(turn.events())
+  await vi.advanceTimersByTimeAsync(20_000)
+  await reader.end
+  const received = reader.received.flatMap((event) => ('messageId' in event ? [event.messageId] : []))
+  expect(received).toEqual(
+    (await shared.events('t')).flatMap(({ event }) => ('messageId' in event ? [event.messageId] : [])),
+  )
 })
 
 test('a reader in another process receives text at most half a second late (TH12)', async () => {
