@@ -69,9 +69,10 @@ export async function* replay(
         return
       } else if (!log) {
         const before = seq
-        for await (const one of runner.follow?.(thread, record, seq, signal) ?? []) yield eventOf(one)
-        if (seq === before)
-          found = await change.next({ signal, after: through, everyPoll: runner.follow !== undefined })
+        // A queued turn has no run yet: a poll of the thread finds its first event.
+        const live = record.status === 'running' ? runner.follow?.(thread, record, seq, signal) : undefined
+        for await (const one of live ?? []) yield eventOf(one)
+        if (seq === before) found = await change.next({ signal, after: through, everyPoll: live !== undefined })
       }
     } finally {
       change.close()
