@@ -260,15 +260,31 @@ test.each(['completed', 'failed'] as const)(
   },
 )
 
+/** `options`: the settings of all connections of the owner. */
 test.each([
-  ['the function is missing', 'DROP FUNCTION meanwhile.write_thread_1'],
-  ['transactions see one snapshot', "SET default_transaction_isolation = 'repeatable read'"],
-])('if %s, the owner writes with transactions (TH6)', async (_, statement) => {
-  const pool = new Pool({ connectionString: url, max: 1 })
+  { when: 'the function is missing', statement: 'DROP FUNCTION meanwhile.write_thread_1', options: '' },
+  {
+    when: 'the user may not call the function',
+    statement: `CREATE ROLE writer_without_functions; GRANT USAGE ON SCHEMA meanwhile TO writer_without_functions;
+      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA meanwhile TO writer_without_functions;
+      REVOKE EXECUTE ON FUNCTION meanwhile.write_thread_1 FROM PUBLIC`,
+    options: '-c role=writer_without_functions',
+  },
+  {
+    when: 'transactions see one snapshot',
+    statement: 'SELECT',
+    options: String.raw`-c default_transaction_isolation=repeatable\ read`,
+  },
+])('if $when, the owner asks once, and writes with transactions (TH6)', async ({ statement, options }) => {
+  await poolOf().query(statement)
+  const pool = new Pool({ connectionString: url, options })
   pools.add(pool)
-  await pool.query(statement)
   const paid: string[] = []
-  const threads = createThreads({ agent: clerk(paid), store: postgresThreads({ pool }) })
+  const errors: unknown[] = []
+  const counted = countedPool(pool)
+  const store = postgresThreads({ pool: counted.pool })
+  const threads = createThreads({ agent: clerk(paid), store, onError: (error) => errors.push(error) })
   expect(await (await threads.send('t', 'one')).result).toMatchObject({ status: 'completed', text: 'I paid one.' })
-  expect(paid).toEqual(['one'])
+  expect([paid, errors]).toEqual([['one'], []])
+  expect(counted.taken().filter((text) => text.includes(WRITE))).toHaveLength(1)
 })
