@@ -139,6 +139,30 @@ test('a reader ends if the turn begins to wait for an answer just after the read
   expect(events.at(-1)).toMatchObject({ type: 'turn-waiting' })
 })
 
+test('readers of a queued turn share one poll of its thread (W61)', async () => {
+  const engine = memoryEngine()
+  const store = database.newStore()
+  const { open } = worker(engine, { store })
+  const loads = { polls: 0, ofReaders: 0 }
+  const load: ThreadStore['load'] = (thread, options) => {
+    loads[options?.turn === undefined ? 'polls' : 'ofReaders']++
+    return store.load(thread, options)
+  }
+  const { threads } = processOf(engine, { store: { ...store, load } })
+  await threads.send('t', 'slow')
+  const turn = await threads.send('t', 'look')
+  Object.assign(loads, { polls: 0, ofReaders: 0 })
+  const readings = Array.from({ length: 10 }, () => reading(turn.events()))
+  await vi.waitFor(() => expect(loads.polls).toBeGreaterThan(5), { timeout: 20_000 })
+  expect(loads.ofReaders).toBe(10)
+  open()
+  await Promise.all(readings.map(({ end }) => end))
+  for (const { received } of readings) {
+    const kept = received.map(({ type }) => type).filter((type) => ['turn-start', 'message', 'turn-end'].includes(type))
+    expect(kept).toEqual(['turn-start', 'message', 'message', 'message', 'turn-end'])
+  }
+})
+
 test('a reader that comes to a steering message after its turn has ended has the id of the message (TH1, TH5)', async () => {
   const engine = memoryEngine()
   const store = database.newStore()

@@ -127,16 +127,17 @@ export function endTurn(
   }
   if (!isEnd) return { ...change, result: undefined }
   const late = stored.turns.filter(({ id, isSteering }) => isSteering && joins.every((one) => one.id !== id))
-  const changes = [...change.turns, ...late.map(requeue)]
-  const changed = new Map(changes.map((one) => [one.id, one]))
+  // A late message may begin the next turn, and the next turn makes a failed one final: each turn is written once, as it is in the end.
+  const changed = new Map([...change.turns, ...late.map(requeue)].map((one) => [one.id, one]))
   const { result, ...next } = beginNext(
     { thread: change.thread, turns: stored.turns.map((one) => changed.get(one.id) ?? one) },
     claim,
   )
+  for (const one of next.turns ?? []) changed.set(one.id, one)
   return {
     ...change,
     thread: next.thread ?? change.thread,
-    turns: [...changes, ...(next.turns ?? [])],
+    turns: [...changed.values()],
     events: [...change.events, ...(next.events ?? [])],
     deletedCheckpoints: [...change.deletedCheckpoints, ...(next.deletedCheckpoints ?? [])],
     result,

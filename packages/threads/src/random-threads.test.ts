@@ -6,7 +6,15 @@ import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { LEASE, useFakeTime } from '../test/fake-time.ts'
 import { type Process, processOf } from '../test/processes.ts'
-import { createThreads, memoryThreads, type ThreadEvent, type Threads, type Turn, type WhenBusy } from './index.ts'
+import {
+  createThreads,
+  memoryThreads,
+  type ThreadEvent,
+  type ThreadStore,
+  type Threads,
+  type Turn,
+  type WhenBusy,
+} from './index.ts'
 
 useFakeTime()
 
@@ -24,7 +32,9 @@ type Order =
 
 /** The simulated processes, and what happened outside of the threads. */
 class World {
-  readonly shared = memoryThreads()
+  /** The changes that write a turn twice. Stores may write all turns of a change in one statement. */
+  readonly repeating: (readonly string[])[] = []
+  readonly shared = this.#checked(memoryThreads())
   /** The texts of the messages that were sent. */
   readonly sent: string[] = []
   readonly answered = new Set<string>()
@@ -53,6 +63,21 @@ class World {
     threads.watch()
     this.#all.push({ process, threads })
     return { process, threads }
+  }
+
+  #checked(store: ThreadStore): ThreadStore {
+    const change: ThreadStore['change'] = (id, decide, options) =>
+      store.change(
+        id,
+        (stored, now) => {
+          const decided = decide(stored, now)
+          const turns = (decided.turns ?? []).map((turn) => turn.id)
+          if (new Set(turns).size < turns.length) this.repeating.push(turns)
+          return decided
+        },
+        options,
+      )
+    return { ...store, change }
   }
 
   restart(): void {
@@ -300,6 +325,7 @@ test('after any sequence of requests and crashes, the history is valid, no messa
       const dropped = (await world.shared.turns('t')).filter(({ status }) => status === 'dropped')
       expect([...users, ...dropped.map(({ messageId }) => messageId)].sort()).toEqual([...world.sent].sort())
       expect(new Set(world.did).size).toBe(world.did.length)
+      expect(world.repeating).toEqual([])
       // After a later message was answered, no earlier one is answered.
       const place = new Map(users.map((text, index) => [Number(text.split(' ')[0]), index]))
       const places = world.asked.map((number) => place.get(number) ?? -1)

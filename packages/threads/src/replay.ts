@@ -51,6 +51,8 @@ export async function* replay(
         continue
       }
       const from = log?.from ?? 0
+      // The log may have begun, or moved on, since this was read: then the store has events that neither has.
+      if (found?.stored && found.stored.thread.seq < from) found = undefined
       const stored: StoredThread | undefined = found?.stored ?? (await store.load(thread, { turn: followed }))
       const record = stored?.turns.find(({ id }) => id === followed)
       if (!stored || !record) return
@@ -67,9 +69,10 @@ export async function* replay(
         return
       } else if (!log) {
         const before = seq
-        for await (const one of runner.follow?.(thread, record, seq, signal) ?? []) yield eventOf(one)
-        if (seq === before)
-          found = await change.next({ signal, after: through, everyPoll: runner.follow !== undefined })
+        // A queued turn has no run yet: a poll of the thread finds its first event.
+        const live = record.status === 'running' ? runner.follow?.(thread, record, seq, signal) : undefined
+        for await (const one of live ?? []) yield eventOf(one)
+        if (seq === before) found = await change.next({ signal, after: through, everyPoll: live !== undefined })
       }
     } finally {
       change.close()

@@ -1,4 +1,7 @@
+import { createAgent, tool } from '@meanwhile/core'
+import { call, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { expect, test, vi } from 'vitest'
+import { z } from 'zod'
 import { chat, reading, shown, until } from '../test/chat.ts'
 import { countedStore } from '../test/counted-store.ts'
 import { LEASE, useFakeTime } from '../test/fake-time.ts'
@@ -200,6 +203,63 @@ test('a reader that is far behind, and one that comes late, receive the same eve
   expect(slow.at(-1)).toBe(cursors(steady).at(-1))
 })
 
+test('a reader that comes after all others have left reads no events before its cursor, although a waiter is still there (W61)', async () => {
+  const shared = memoryThreads()
+  const words = Array.from({ length: 2_000 }, (_, n) => [say(`w${n}`), wait(2)]).flat()
+  const agent = createAgent({ model: scriptedModel([respond(...words)]) })
+  const there = countedStore(shared)
+  const owner = createThreads({ agent, store: shared })
+  const other = createThreads({ agent, store: there.store })
+  const own = reading((await owner.send('t', 'go')).events())
+  const turn = await other.turn('t')
+  const result = turn?.result
+  const leaves = new AbortController()
+  const first = reading(turn?.events({ signal: leaves.signal }) ?? none())
+  await vi.advanceTimersByTimeAsync(500)
+  leaves.abort(new Error('gone'))
+  await expect(first.end).rejects.toThrow('gone')
+  await vi.advanceTimersByTimeAsync(3_000)
+  there.taken()
+  const { cursor = '' } = own.received.at(-100) ?? {}
+  const second = reading(turn?.events({ after: cursor }) ?? none())
+  await vi.advanceTimersByTimeAsync(450)
+  expect(second.received.length).toBeGreaterThan(100)
+  expect(there.taken().events).toBeLessThanOrEqual(4)
+  await vi.advanceTimersByTimeAsync(5_000)
+  await Promise.all([own.end, second.end])
+  expect(await result).toMatchObject({ status: 'completed' })
+})
+
+test('a reader whose first read of the store takes longer than two steps of the turn receives all messages (TH5, W61)', async () => {
+  const shared = memoryThreads()
+  const store: ThreadStore = {
+    ...shared,
+    async load(...given) {
+      const loaded = await shared.load(...given)
+      await new Promise((resolve) => setTimeout(resolve, 1_000))
+      return loaded
+    },
+  }
+  const look = tool({
+    name: 'look',
+    description: 'Looks.',
+    input: z.object({}),
+    effect: 'read',
+    execute: () => 'sunny',
+  })
+  const steps = Array.from({ length: 3 }, () => respond(call('look'), wait(300)))
+  const model = scriptedModel([...steps, respond(say('Sunny.'), wait(5_000))])
+  const threads = createThreads({ agent: createAgent({ model, tools: [look] }), store, lease: LEASE })
+  const turn = await threads.send('t', 'go')
+  const reader = reading(turn.events())
+  await vi.advanceTimersByTimeAsync(20_000)
+  await reader.end
+  const received = reader.received.flatMap((event) => ('messageId' in event ? [event.messageId] : []))
+  expect(received).toEqual(
+    (await shared.events('t')).flatMap(({ event }) => ('messageId' in event ? [event.messageId] : [])),
+  )
+})
+
 test('a reader in another process receives text at most half a second late (TH12)', async () => {
   const { owner, other } = processes({ delay: 30 })
   const turn = await owner.send('t', 'story')
@@ -215,3 +275,5 @@ test('a reader in another process receives text at most half a second late (TH12
   expect(lags.length).toBeGreaterThan(60)
   expect(Math.max(...lags)).toBeLessThanOrEqual(500)
 })
+
+async function* none(): AsyncGenerator<ThreadEvent, void> {}

@@ -133,7 +133,8 @@ export class ThreadChanges {
     const stored = await this.#store.load(thread)
     const open = new Set(stored?.turns.filter(isOpen).map(({ id }) => id))
     const after = waiting.flatMap(({ awaited, wait }) => (awaited === 'events' ? [wait?.after ?? 0] : []))
-    if (stored && after.length > 0) {
+    if (after.length === 0) delete watched.tail
+    else if (stored) {
       watched.tail ??= new ThreadTail(after.reduce((least, one) => Math.min(least, one)))
       await watched.tail.read(this.#store, stored)
     }

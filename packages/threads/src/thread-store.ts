@@ -122,7 +122,7 @@ export interface Change<Result> {
   readonly result: Result
   /** The changed record of the thread. */
   readonly thread?: ThreadRecord
-  /** New and changed turns. */
+  /** New and changed turns, each of them once. */
   readonly turns?: readonly TurnRecord[]
   /** New events. */
   readonly events?: readonly StoredEvent[]

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { chat, until } from '../../test/chat.ts'
 import { countedPool, fakeTimers } from '../../test/counted-pool.ts'
-import { createThreads } from '../index.ts'
+import { createThreads, type ThreadStore } from '../index.ts'
 import { type PostgresThreadsOptions, postgresThreads, setUpPostgresThreads } from '../postgres.ts'
 
 let url: string
@@ -162,6 +162,43 @@ test('the look-up after a lost connection waits until the server has ended the s
   }
 })
 
+/** A pool that reports one write of the owner as lost. Its statement reaches the server late: just before the next write. */
+function delaying(pool: Pool, at: number): PostgresThreadsOptions['pool'] {
+  let writes = 0
+  let late: (() => Promise<unknown>) | undefined
+  return {
+    connect: () => pool.connect(),
+    async query(text, values = []) {
+      // Without a change that it knows, the owner only reads.
+      const isWrite = text.includes(WRITE) && values[3] !== null
+      if (isWrite && ++writes === at) {
+        late = () => pool.query(text, values)
+        throw new Error('Connection terminated unexpectedly')
+      }
+      if (isWrite) await late?.()
+      if (isWrite) late = undefined
+      return await pool.query(text, values)
+    },
+  }
+}
+
+test.each([1, 2, 3, 4, 5, 6, 7])(
+  'write %i of an owner that lost its connection and reaches the server after the look-up is made once (W28)',
+  async (at) => {
+    const [paid, errors]: [string[], unknown[]] = [[], []]
+    const store = postgresThreads({ pool: delaying(poolOf(), at) })
+    const threads = createThreads({ agent: clerk(paid), store, onError: (error) => errors.push(error) })
+    try {
+      const turns = [await threads.send('t', 'one'), await threads.send('t', 'two')]
+      const results = await Promise.all(turns.map((turn) => turn.result))
+      expect([paid, errors]).toEqual([['one', 'two'], []])
+      expect(results.map(({ text }) => text)).toEqual(['I paid one.', 'I paid two.'])
+    } finally {
+      await threads.close()
+    }
+  },
+)
+
 test('a stop, a steering message and a deletion by another process arrive with the next write of the owner (TH2, TH6)', async () => {
   const { agent, open } = chat()
   const owner = createThreads({ agent, store: postgresThreads({ pool: poolOf() }), lease: 300 })
@@ -181,15 +218,73 @@ test('a stop, a steering message and a deletion by another process arrive with t
   }
 })
 
+/** A store that awaits `meanwhile` before it writes the end of the first turn. */
+function beforeEnd(store: ThreadStore, meanwhile: () => Promise<unknown>): ThreadStore {
+  let isOver = false
+  return {
+    ...store,
+    async change(id, decide, options = {}) {
+      const stored = options.isOwner && !isOver ? await store.load(id, options) : undefined
+      if (stored && decide(stored, Date.now()).events?.some(({ event }) => event.type === 'turn-end')) {
+        isOver = true
+        await meanwhile()
+      }
+      return await store.change(id, decide, options)
+    },
+  }
+}
+
+test.each(['completed', 'failed'] as const)(
+  'a turn that has %s ends, and the next one begins, also if its message should have joined and came too late (TH2, TH3)',
+  async (status) => {
+    const { agent } = chat()
+    const errors: string[] = []
+    const plain = postgresThreads({ pool: poolOf() })
+    const other = createThreads({ agent, store: plain })
+    const late = () => other.send('t', 'two', { whenBusy: 'steer', messageId: 'm2' })
+    const owner = createThreads({
+      agent,
+      store: beforeEnd(plain, late),
+      onError: (error) => errors.push(String(error)),
+    })
+    try {
+      const first = await owner.send('t', status === 'failed' ? 'fails' : 'one')
+      expect(await first.result).toMatchObject({ status })
+      const second = await late()
+      expect(await second.result).toMatchObject({ status: 'completed', text: 'You said two.' })
+      expect(errors).toEqual(status === 'failed' ? ['ModelError: no'] : [])
+      expect((await owner.read('t')).turns.map((turn) => turn.status)).toEqual([status, 'completed'])
+    } finally {
+      await Promise.all([owner.close(), other.close()])
+    }
+  },
+)
+
+/** `options`: the settings of all connections of the owner. */
 test.each([
-  ['the function is missing', 'DROP FUNCTION meanwhile.write_thread_1'],
-  ['transactions see one snapshot', "SET default_transaction_isolation = 'repeatable read'"],
-])('if %s, the owner writes with transactions (TH6)', async (_, statement) => {
-  const pool = new Pool({ connectionString: url, max: 1 })
+  { when: 'the function is missing', statement: 'DROP FUNCTION meanwhile.write_thread_1', options: '' },
+  {
+    when: 'the user may not call the function',
+    statement: `CREATE ROLE writer_without_functions; GRANT USAGE ON SCHEMA meanwhile TO writer_without_functions;
+      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA meanwhile TO writer_without_functions;
+      REVOKE EXECUTE ON FUNCTION meanwhile.write_thread_1 FROM PUBLIC`,
+    options: '-c role=writer_without_functions',
+  },
+  {
+    when: 'transactions see one snapshot',
+    statement: 'SELECT',
+    options: String.raw`-c default_transaction_isolation=repeatable\ read`,
+  },
+])('if $when, the owner asks once, and writes with transactions (TH6)', async ({ statement, options }) => {
+  await poolOf().query(statement)
+  const pool = new Pool({ connectionString: url, options })
   pools.add(pool)
-  await pool.query(statement)
   const paid: string[] = []
-  const threads = createThreads({ agent: clerk(paid), store: postgresThreads({ pool }) })
+  const errors: unknown[] = []
+  const counted = countedPool(pool)
+  const store = postgresThreads({ pool: counted.pool })
+  const threads = createThreads({ agent: clerk(paid), store, onError: (error) => errors.push(error) })
   expect(await (await threads.send('t', 'one')).result).toMatchObject({ status: 'completed', text: 'I paid one.' })
-  expect(paid).toEqual(['one'])
+  expect([paid, errors]).toEqual([['one'], []])
+  expect(counted.taken().filter((text) => text.includes(WRITE))).toHaveLength(1)
 })

@@ -47,6 +47,8 @@ export class OwnerWrites {
   readonly #options: OwnerWritesOptions
   /** The threads whose turns run in this process. */
   readonly #known = new Map<string, Known>()
+  /** By the clock of `performance`. */
+  #unusableUntil = 0
 
   constructor(options: OwnerWritesOptions) {
     this.#options = options
@@ -58,19 +60,18 @@ export class OwnerWrites {
    */
   attempts<Result>(id: string, decide: Decide<Result>, options: ChangeOptions): Attempt<Result> {
     let known = this.#known.get(id)
-    let sent: Sent<Result> | undefined
+    /** The changes whose answer was lost, the newest first. The server may make one as long as no other change was made. */
+    const lost: Sent<Result>[] = []
     return async () => {
+      let sent: Sent<Result> | undefined
       try {
-        if (sent) {
-          known = await this.#look(id, options)
-          if (!known) return undefined
-          if (await this.#isMade(id, sent, known)) return this.#made(id, known, sent.change.result)
-          sent = undefined
-        }
+        if (lost.length > 0) known = undefined
         for (;;) {
           const isFresh = known === undefined
           known ??= await this.#look(id, options)
           if (!known) return undefined
+          for (const one of lost)
+            if (await this.#isMade(id, one, known)) return this.#made(id, known, one.change.result)
           const change = this.#decided(known, decide, isFresh)
           if (!change) {
             known = undefined
@@ -85,8 +86,8 @@ export class OwnerWrites {
         }
       } catch (error) {
         this.#known.delete(id)
-        // The server has answered: nothing was written.
-        if (!isConnectionLost(error)) sent = undefined
+        // After any other error the server has answered: nothing was written.
+        if (sent && isConnectionLost(error)) lost.unshift(sent)
         throw error
       }
     }
@@ -192,17 +193,25 @@ export class OwnerWrites {
 
   async #call(parameters: WriteParameters): Promise<readonly PostgresRow[]> {
     const { name, query } = this.#options
+    if (performance.now() < this.#unusableUntil) throw new NoOwnerWriteError()
     try {
       return await query(`SELECT * FROM ${name}.${CALL}`, valuesOf(parameters))
     } catch (error) {
-      if ([UNDEFINED_FUNCTION, OTHER_ISOLATION].includes(codeOf(error))) throw new NoOwnerWriteError()
-      throw error
+      if (!UNUSABLE.includes(codeOf(error))) throw error
+      this.#unusableUntil = performance.now() + UNUSABLE_TIME
+      throw new NoOwnerWriteError()
     }
   }
 }
 
-/** SQLSTATE of a call of a function that does not exist. */
-const UNDEFINED_FUNCTION = '42883'
+/**
+ * The SQLSTATEs if the function does not exist, may not be called, or refuses the isolation of the transaction. If the user may not use a table, the
+ * transaction has the same error.
+ */
+const UNUSABLE = ['42883', '42501', OTHER_ISOLATION]
+
+/** For this time, in milliseconds, an unusable function is not called again: a pool closes a connection whose statement has failed. */
+const UNUSABLE_TIME = 60_000
 
 function knownIn({ change, thread, turns, now }: PostgresRow): Known {
   const texts = Array.isArray(turns) ? turns : []
