@@ -3,7 +3,7 @@
 import type { Answers, Json } from '@meanwhile/core'
 import { inTrace } from '@meanwhile/core/calls'
 import { changeThread, type Host } from './host.ts'
-import { type Outcome, recoverTurn } from './owner-decisions.ts'
+import { type Outcome, recoverTurn, reopenTurn } from './owner-decisions.ts'
 import { nextActionOf, type StopReport, settleTurn } from './run-decisions.ts'
 import { RunLog } from './run-log.ts'
 import { type SteeringMessage, steeringMessagesOf } from './steering.ts'
@@ -11,7 +11,7 @@ import { ThreadError } from './thread-errors.ts'
 import { historyOf, turnEvents } from './thread-history.ts'
 import { activeTurn, type BegunTurn, hasBegun, newThread, type Work } from './thread-records.ts'
 import type { StoppedThreadRun, ThreadRunEvent, ThreadRuns } from './thread-runs.ts'
-import type { Change, StoredEvent, StoredThread, TurnRecord } from './thread-store.ts'
+import type { StoredEvent, StoredThread, TurnRecord } from './thread-store.ts'
 import { outcomeOfStopped } from './turn-outcome.ts'
 import type { TurnRunner, UnstoredEvents } from './turn-runner.ts'
 import { changeAndFindUnused } from './unused-runs.ts'
@@ -61,17 +61,15 @@ export class DurableTurns implements TurnRunner {
   }
 
   async answer(thread: string, answers: Answers): Promise<Resumption> {
-    const { store, claim } = this.#host
-    const stored = (await store.load(thread)) ?? newThread(thread, '', 0)
-    const { result } = answerTurn(stored, answers, claim())
-    // The run checks the answers, so it gets them first. If this process dies before it writes them to the thread, the next stop of the run does.
-    await this.#runs.answer(result.work.turn.id, answers)
-    await changeThread(this.#host, thread, (now, claim): Change<undefined> => {
-      const isWaiting = now.turns.some(({ id, status }) => id === result.work.turn.id && status === 'waiting')
-      return isWaiting && now.thread.seq === stored.thread.seq
-        ? { ...answerTurn(now, answers, claim), result: undefined }
-        : { result: undefined }
-    })
+    // The thread decides which answers count. If this process dies before the run has them, the next stop of the run asks again.
+    const result = await changeThread(this.#host, thread, (stored, claim) => answerTurn(stored, answers, claim))
+    const { id, epoch } = result.work.turn
+    try {
+      await this.#runs.answer(id, answers)
+    } catch (error) {
+      await changeThread(this.#host, thread, (stored) => reopenTurn(stored, { thread, turn: id, epoch }))
+      throw error
+    }
     return result
   }
 

@@ -125,6 +125,46 @@ export function threadBehaviours({ newStore, opened, isRemote = false }: Threads
     expect([status, messages.length]).toEqual([isRemote ? 'idle' : 'running', 4])
   })
 
+  test('of two answers that are sent at once one counts: the other is refused, and the turn asks again (TH8)', async () => {
+    const { threads, did } = open()
+    const turn = await threads.send('t', 'mail two')
+    const ids = ((await turn.result).interrupts ?? []).map(({ id }) => id)
+    const answers = ids.map((id) => threads.answer('t', { [id]: { allow: true } }))
+    const settled = await Promise.allSettled(answers)
+    expect(settled.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+    expect(settled.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { name: 'ThreadBusyError' } })
+    const { interrupts = [], status } = await turn.result
+    expect(status).toBe('waiting')
+    const last = interrupts.map(({ id }) => [id, { allow: true }] as const)
+    expect(last).toHaveLength(1)
+    expect(await (await threads.answer('t', Object.fromEntries(last))).result).toMatchObject({ status: 'completed' })
+    expect(did.map((one) => one.slice(0, 8)).toSorted()).toEqual(['mail ada', 'mail bob'])
+  })
+
+  test('of two answers to one question that are sent at once one counts, and the other is refused (TH8)', async () => {
+    const { threads, did } = open()
+    const turn = await threads.send('t', 'mail')
+    const [{ id = '' } = {}] = (await turn.result).interrupts ?? []
+    const answers = [true, false].map((allow) => threads.answer('t', { [id]: { allow } }))
+    const settled = await Promise.allSettled(answers)
+    expect(settled.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+    expect(settled.find(({ status }) => status === 'rejected')).toMatchObject({
+      reason: { name: 'UnknownInterruptError' },
+    })
+    await turn.result
+    const allow = settled[0]?.status === 'fulfilled'
+    expect(did).toEqual([`mail ada ${JSON.stringify([{ allow }])}`])
+  })
+
+  test('a turn whose answer is refused asks again (TH8)', async () => {
+    const { threads } = open()
+    const turn = await threads.send('t', 'mail')
+    const [{ id = '' } = {}] = (await turn.result).interrupts ?? []
+    await expect(threads.answer('t', { [id]: 'yes' })).rejects.toMatchObject({ name: 'AnswerError' })
+    expect((await threads.read('t')).interrupts).toHaveLength(1)
+    expect(await (await threads.answer('t', { [id]: { allow: true } })).result).toMatchObject({ status: 'completed' })
+  })
+
   test('a turn with a question waits, shows the results of the other calls, and continues with the answer (TH7, TH8)', async () => {
     const { threads, did } = open()
     const turn = await threads.send('t', 'mail both')
