@@ -118,6 +118,7 @@ async function make(run: RunState, entry: CallEntry): Promise<ToolMessage> {
     throw error
   } finally {
     entry.settle(end)
+    if (end.stopped) run.pauseInside(entry)
     callEnded(run, entry, end.message !== undefined && !end.message.isError)
     if (entry.state.fate === 'committed') closeCall(run, entry)
     if (!entry.signal.aborted) run.saver.soon()
