@@ -191,11 +191,6 @@ export class RunState {
     if (mode) inner.halt.cancel({ at: mode })
   }
 
-  /** Called when a call stays open for a resume: the runs that its tool has left inside it, such as those beside the one that asks, start nothing more. */
-  pauseInside(entry: CallEntry): void {
-    for (const [inner, call] of this.innerRuns) if (call === entry) inner.halt.post({ is: 'pause' })
-  }
-
   /** Stops its calls and its background work. */
   stopCalls(reason: unknown): void {
     this.work.abort(this, reason)

@@ -118,7 +118,8 @@ async function make(run: RunState, entry: CallEntry): Promise<ToolMessage> {
     throw error
   } finally {
     entry.settle(end)
-    if (end.stopped) run.pauseInside(entry)
+    // Runs that its tool has left inside it, such as that of an agent next to the one that asks, start nothing more.
+    if (end.stopped) for (const [inner, call] of run.innerRuns) if (call === entry) inner.halt.post({ is: 'pause' })
     callEnded(run, entry, end.message !== undefined && !end.message.isError)
     if (entry.state.fate === 'committed') closeCall(run, entry)
     if (!entry.signal.aborted) run.saver.soon()
