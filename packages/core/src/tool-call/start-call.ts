@@ -112,7 +112,10 @@ async function make(run: RunState, entry: CallEntry): Promise<ToolMessage> {
     else if (run.calls.awaited.includes(entry)) abortCalls(run, error)
     throw error
   } finally {
-    settle(run, entry, end)
+    entry.settle(end)
+    // Runs that its tool has left inside it, such as that of an agent next to the one that asks, start nothing more.
+    if (end.stopped) for (const [inner, call] of run.innerRuns) if (call === entry) inner.halt.post({ is: 'pause' })
+    callEnded(run, entry, end.message !== undefined && !end.message.isError)
     if (entry.state.fate === 'committed') closeCall(run, entry)
     if (!entry.signal.aborted) run.saver.soon()
   }
@@ -127,12 +130,6 @@ function work(run: RunState, entry: CallEntry): Promise<Result> {
     return cutOffResult(run, entry)
   })
   return Promise.race([made, abandoned])
-}
-
-function settle(run: RunState, entry: CallEntry, end: Ending): void {
-  entry.settle(end)
-  const { message } = end
-  callEnded(run, entry, message !== undefined && !message.isError)
 }
 
 /** Called for a call that a wrap made: when the wrap is closed, the call is cut off. */

@@ -6,12 +6,12 @@ import { answersBy } from '../approvals.ts'
 import type { Action } from '../handler-options.ts'
 import { checkFiles, type FileRules } from '../page-files.ts'
 import type { Present } from '../present.ts'
-import { askedOnCards } from '../turn/question-of.ts'
+import { askedOnCards, isAboutShown } from '../turn/question-of.ts'
 import type { Question } from '../turn/turn-update.ts'
 import type { Visit } from '../visit.ts'
 import { Conversation } from './conversation.ts'
 import { answerOf, resultOf } from './interrupts.ts'
-import { type RunInput, resultsIn, type Said, saidIn } from './run-input.ts'
+import { argumentsIn, type RunInput, resultsIn, type Said, saidIn } from './run-input.ts'
 import { turnOfMessage } from './step-messages.ts'
 
 /** A request, and who makes it. */
@@ -104,7 +104,7 @@ async function inThread<Result>(work: () => Promise<Result>): Promise<Result> {
 function answersReplaced(input: RunInput, state: ThreadState): boolean {
   const shown = turnOfMessage(input.messages.findLast(({ role }) => role === 'assistant')?.id)
   if (shown === undefined || state.turns.some(({ id }) => id === shown)) return false
-  return input.resume.length > 0 || answersIn(input, new Conversation({}, state)) !== undefined
+  return input.resume.length > 0 || resultsFor(input, new Conversation({}, state)).length > 0
 }
 
 async function begin<Context>(
@@ -191,10 +191,26 @@ function answersIn(input: RunInput, conversation: Conversation): Answers | 'stop
     if (answer === undefined) return 'stop'
     answers.set(question.id, answer)
   }
-  const results = resultsIn(input)
-  for (const question of askedOnCards(questions).filter(({ kind }) => kind === 'client-call')) {
-    const result = results.get(conversation.idOfCard(question) ?? '')
-    if (result !== undefined) answers.set(question.id, resultOf(result, question))
+  for (const { question, toolCallId, result } of resultsFor(input, conversation)) {
+    // A result for another input is late, too.
+    const isMeant = isAboutShown(question, argumentsIn(input, toolCallId).slice(-1))
+    if (isMeant) answers.set(question.id, resultOf(result, question))
   }
   return answers.size > 0 ? Object.fromEntries(answers) : undefined
+}
+
+interface ResultFor {
+  readonly question: Question
+  readonly toolCallId: string
+  readonly result: string
+}
+
+/** The results of calls that wait for the client. */
+function resultsFor(input: RunInput, conversation: Conversation): readonly ResultFor[] {
+  const results = resultsIn(input)
+  return askedOnCards(questionsOf(conversation)).flatMap((question): ResultFor[] => {
+    const toolCallId = conversation.idOfCard(question) ?? ''
+    const result = question.kind === 'client-call' ? results.get(toolCallId) : undefined
+    return result === undefined ? [] : [{ question, toolCallId, result }]
+  })
 }

@@ -78,3 +78,23 @@ export function resultsIn({ messages }: RunInput): ReadonlyMap<string, string> {
     }),
   )
 }
+
+/** The arguments of a call as the client shows them; what is not JSON stays a text. */
+export function argumentsIn({ messages }: RunInput, toolCallId: string): readonly unknown[] {
+  return messages.flatMap((message) => {
+    const { toolCalls }: { readonly toolCalls?: unknown } = message.role === 'assistant' ? message : {}
+    const calls: readonly unknown[] = Array.isArray(toolCalls) ? toolCalls : []
+    return calls.flatMap((call) => {
+      const { id, function: called } = Object(call)
+      return id === toolCallId ? [parsed(Object(called).arguments)] : []
+    })
+  })
+}
+
+function parsed(text: unknown): unknown {
+  try {
+    return typeof text === 'string' ? JSON.parse(text) : text
+  } catch {
+    return text
+  }
+}

@@ -4,7 +4,7 @@ import { type Json, type PendingInterrupt, UnknownInterruptError, type UserMessa
 import { BrandedError } from '@meanwhile/core/calls'
 import { isRecord } from '../is-record.ts'
 import { checkFiles, type FileRules } from '../page-files.ts'
-import { askedOnCards, questionOf } from '../turn/question-of.ts'
+import { askedOnCards, isAboutShown, questionOf } from '../turn/question-of.ts'
 import type { Question } from '../turn/turn-update.ts'
 import { userMessageOf } from './user-message.ts'
 
@@ -63,9 +63,9 @@ export function chatRequest(body: unknown, files: FileRules | false): ChatReques
 
 /**
  * Returns the answers to the open questions: from the cards of the page, and those by id. `waiting`: the turn that waits. The cards of another turn
- * answer nothing, because their calls may have the same ids.
+ * answer nothing, because their calls may have the same ids, and neither does a card that shows another input than its question.
  *
- * @throws {UnknownInterruptError} The question of a card is no longer open.
+ * @throws {UnknownInterruptError} The question of a card is no longer open, or is about another input.
  * @throws {ChatRequestError} There is no answer.
  */
 export function answersTo(
@@ -73,7 +73,10 @@ export function answersTo(
   waiting: string | undefined,
   { turn, cards, answers }: ChatRequest & { readonly kind: 'answer' },
 ): Readonly<Record<string, Json>> {
-  const open = turn === waiting ? interrupts.map(questionOf) : []
+  const all = turn === waiting ? interrupts.map(questionOf) : []
+  const open = all.filter((question) => isAboutShown(question, inputsShown(question, cards)))
+  const others = all.filter((question) => Object.hasOwn(answers, question.id) && !open.includes(question))
+  if (others.length > 0) throw new UnknownInterruptError(others.map(({ id }) => id))
   const byCards = askedOnCards(open).flatMap(({ id, kind, card }): [string, Json][] => {
     // A client adds a second card to a later step if the input has changed.
     const own = cards.filter(({ toolCallId }) => toolCallId === card?.id)
@@ -86,6 +89,13 @@ export function answersTo(
   const late = cards.flatMap((card) => (isLate(card, open) ? [String(card.toolCallId)] : []))
   if (late.length > 0) throw new UnknownInterruptError(late)
   throw new ChatRequestError('it answers no open question')
+}
+
+/** The inputs on the cards that ask this question. */
+function inputsShown({ id, kind, card }: Question, cards: readonly Card[]): readonly unknown[] {
+  const own = cards.filter(({ toolCallId }) => toolCallId === card?.id)
+  const asking = own.filter(({ approval }) => isRecord(approval) && approval.id === id)
+  return (kind === 'client-call' ? own.slice(-1) : asking).map(({ input }) => input)
 }
 
 /** Whether the card answers a question that is no longer open. */

@@ -1,4 +1,5 @@
 import type { Json, PathPart, PendingInterrupt } from '@meanwhile/core'
+import { sameInput } from '@meanwhile/core/calls'
 import { isRecord } from '../is-record.ts'
 import { cardIdOf, titleOf } from './card.ts'
 import type { Question, QuestionCard, QuestionKind } from './turn-update.ts'
@@ -30,6 +31,15 @@ export function askedOnCards(questions: readonly Question[]): readonly Question[
     if (kind !== 'other' && card && !first.has(card.id)) first.set(card.id, question)
   }
   return [...first.values()]
+}
+
+/**
+ * Whether the question is about one of the inputs that a page shows for it. A process that takes a turn over may repeat a model call whose question a page
+ * has seen: then the new question may have the same id, about another input. `shown`: empty if the page has no card of the question.
+ */
+export function isAboutShown({ card }: Question, shown: readonly unknown[]): boolean {
+  const isAsked = (input: unknown) => input === undefined || sameInput(input, card?.input)
+  return card?.input === undefined || shown.length === 0 || shown.some(isAsked)
 }
 
 function cardOf(path: readonly PathPart[], kind: QuestionKind, payload: Json): QuestionCard {
