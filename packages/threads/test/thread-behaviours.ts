@@ -144,7 +144,7 @@ export function threadBehaviours({ newStore, opened, isRemote = false }: Threads
   test('of two answers to one question that are sent at once one counts, and the other is refused (TH8)', async () => {
     const { threads, did } = open()
     const turn = await threads.send('t', 'mail')
-    const [{ id = '' } = {}] = (await turn.result).interrupts ?? []
+    const id = (await turn.result).interrupts?.[0]?.id ?? ''
     const answers = [true, false].map((allow) => threads.answer('t', { [id]: { allow } }))
     const settled = await Promise.allSettled(answers)
     expect(settled.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
@@ -159,7 +159,7 @@ export function threadBehaviours({ newStore, opened, isRemote = false }: Threads
   test('a turn whose answer is refused asks again (TH8)', async () => {
     const { threads } = open()
     const turn = await threads.send('t', 'mail')
-    const [{ id = '' } = {}] = (await turn.result).interrupts ?? []
+    const id = (await turn.result).interrupts?.[0]?.id ?? ''
     await expect(threads.answer('t', { [id]: 'yes' })).rejects.toMatchObject({ name: 'AnswerError' })
     expect((await threads.read('t')).interrupts).toHaveLength(1)
     expect(await (await threads.answer('t', { [id]: { allow: true } })).result).toMatchObject({ status: 'completed' })
