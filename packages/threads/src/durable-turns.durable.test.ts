@@ -191,6 +191,39 @@ test('a reader that comes to a steering message after its turn has ended has the
   expect(received.at(-1)?.type).toBe('turn-end')
 })
 
+test('if a process dies before the run has an answer, the turn asks again (TH6, TH8)', async () => {
+  const engine = memoryEngine()
+  const store = database.newStore()
+  const made = worker(engine, { store })
+  const turn = await made.threads.send('t', 'mail')
+  const { interrupts = [] } = await turn.result
+  const answer = Object.fromEntries(interrupts.map(({ id }) => [id, { allow: true }]))
+  let isDead = false
+  const change: ThreadStore['change'] = async (...given) => {
+    if (isDead) throw new Error('died')
+    return await store.change(...given)
+  }
+  const dead = processOf(engine, {
+    store: { ...store, change },
+    change: (runs) => ({
+      ...bound(runs),
+      async answer() {
+        isDead = true
+        throw new Error('died')
+      },
+    }),
+  })
+  await expect(dead.threads.answer('t', answer)).rejects.toThrow('died')
+  expect((await made.threads.read('t')).status).toBe('running')
+  const isAsking = async () => {
+    await made.threads.recover()
+    expect(await made.threads.read('t')).toMatchObject({ status: 'waiting', interrupts })
+  }
+  await vi.waitFor(isAsking, { timeout: 10_000, interval: 100 })
+  expect(await (await made.threads.answer('t', answer)).result).toMatchObject({ status: 'completed' })
+  expect(made.did).toEqual([`mail ada ${JSON.stringify([{ allow: true }])}`])
+})
+
 test('a thread whose turn ends while the thread is read has the state after the end (TH1, TH5)', async () => {
   const engine = memoryEngine()
   const store = database.newStore()

@@ -61,7 +61,7 @@ export class DurableTurns implements TurnRunner {
   }
 
   async answer(thread: string, answers: Answers): Promise<Resumption> {
-    // The thread decides which answers count. If this process dies before the run has them, the next stop of the run asks again.
+    // The thread decides which answers count. If this process dies before the run has them, `recover` makes the turn ask again.
     const result = await changeThread(this.#host, thread, (stored, claim) => answerTurn(stored, answers, claim))
     const { id, epoch } = result.work.turn
     try {
