@@ -1,17 +1,17 @@
 /** The tables of the store of threads in PostgreSQL, and the function that it calls. */
 
 import { openPostgres, type PostgresOptions, postgresSchema } from '@meanwhile/core/stores/postgres'
-import { writeFunction } from './write-function.ts'
+import { WRITE_FUNCTION, writeFunction } from './write-function.ts'
 
 /**
- * Creates the schema, its tables and the table of checkpoints, unless they exist. Any number of processes may call it at once.
+ * Creates the schema, its tables and its function, and the table of checkpoints, unless they exist. Any number of processes may call it at once.
  * @throws {ConfigError} The pool has no `query`, or the schema is not a valid name.
  * @throws {CheckpointStoreError} The database does not exist, its user may not create tables, or the tables are of another version.
  */
 export async function setUpPostgresThreads(options: PostgresOptions): Promise<void> {
   const { name, query, setUp } = openPostgres(options, 'setUpPostgresThreads')
-  // The index that was added last: of earlier versions it is missing.
-  await setUp('turns_begun', postgresThreadsSchema(options.schema))
+  // What was added last: earlier versions have made the tables without it.
+  for (const last of ['turns_begun', WRITE_FUNCTION]) await setUp(last, postgresThreadsSchema(options.schema))
   await query(`SELECT threads.number, state, change, lease, checkpoints.save FROM ${name}.threads
     CROSS JOIN ${name}.turns CROSS JOIN ${name}.checkpoints
     CROSS JOIN (SELECT kept FROM ${name}.thread_events) AS events LIMIT 0`)

@@ -6,7 +6,7 @@
 import { foundIn, NOW, synced } from './postgres-statements.ts'
 
 /** The name has the version of its statements: processes with another version call another function. */
-const FUNCTION = 'write_thread_1'
+export const WRITE_FUNCTION = 'write_thread_1'
 
 /** SQLSTATE: the stored checkpoint has another revision, which is the message; `none` if there is none. */
 export const CONFLICT = 'MW001'
@@ -49,7 +49,7 @@ export type WriteParameters = { readonly [Name in keyof typeof PARAMETER_TYPES]?
 const typed = Object.values(PARAMETER_TYPES).map((type, index) => `$${index + 1}::${type}`)
 
 /** A call of the function. */
-export const CALL: string = `${FUNCTION}(${typed.join(', ')})`
+export const CALL: string = `${WRITE_FUNCTION}(${typed.join(', ')})`
 
 /** Returns the values of {@link CALL}. */
 export function valuesOf(parameters: WriteParameters): unknown[] {
@@ -64,7 +64,7 @@ export function writeFunction(name: string): string {
   const parameters = Object.entries(PARAMETER_TYPES).map(([parameter, type]) => `${parameter} ${type}`)
   const keys = { thread: 'thread_key', turn: 'named_turn', message: 'NULL::text' }
   return `
-CREATE OR REPLACE FUNCTION ${name}.${FUNCTION}(
+CREATE OR REPLACE FUNCTION ${name}.${WRITE_FUNCTION}(
   ${parameters.join(', ')}
 ) RETURNS TABLE (is_locked boolean, is_written boolean, now bigint, change uuid, thread text, turns text[])
 LANGUAGE plpgsql AS $write$
