@@ -1,5 +1,5 @@
 import { propertyRuns } from '@meanwhile/tests/size'
-import { test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { useFakeTime } from '../test/fake-time.ts'
 import { checkRandomThreads, FOUND } from '../test/random-threads.ts'
 import { memoryThreads } from './index.ts'
@@ -7,10 +7,11 @@ import { memoryThreads } from './index.ts'
 useFakeTime()
 
 test('after any sequence of requests and crashes, the history is valid, no message is lost, and no question or change is repeated (TH1, TH2, TH3, TH5, TH6, TH8, TH11)', async () => {
-  await checkRandomThreads({
+  const checked = checkRandomThreads({
     newStore: async () => memoryThreads(),
     pass: async (ms) => void (await vi.advanceTimersByTimeAsync(ms)),
     found: FOUND.memory,
     runs: propertyRuns({ small: 15, middle: 40, whole: 5_000 }),
   })
+  await expect(checked).resolves.toBeUndefined()
 })

@@ -1,6 +1,6 @@
 /** Plays random requests and crashes against a store, and checks the threads after them. */
 
-import { createAgent, interrupt, type Message, type ModelRequest, textOf, tool } from '@meanwhile/core'
+import { createAgent, interrupt, type Message, ModelError, type ModelRequest, textOf, tool } from '@meanwhile/core'
 import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import type { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
@@ -54,6 +54,8 @@ class World {
   readonly asked: number[] = []
   /** The executions of tools that change something, by their calls. */
   readonly did: string[] = []
+  /** The errors that no caller received, other than those of the model. */
+  readonly errors: unknown[] = []
   readonly turns: Turn[] = []
   /** For each page that was loaded: the id of its turn, and the ids of the messages that it shows in the end. */
   readonly reloaded: (readonly [turn: string, ids: Promise<string[]>])[] = []
@@ -73,7 +75,10 @@ class World {
 
   begin(): { process: Process; threads: Threads } {
     const process = processOf(this.shared)
-    const threads = createThreads({ agent: this.#agent(process), store: process.store, lease: LEASE })
+    const onError = (error: unknown) => {
+      if (!(error instanceof ModelError)) this.errors.push(error)
+    }
+    const threads = createThreads({ agent: this.#agent(process), store: process.store, lease: LEASE, onError })
     threads.watch()
     this.#all.push({ process, threads })
     return { process, threads }
@@ -344,6 +349,7 @@ export async function checkRandomThreads({ newStore, pass, found, runs }: Random
       expect([...users, ...dropped.map(({ messageId }) => messageId)].sort()).toEqual([...world.sent].sort())
       expect(new Set(world.did).size).toBe(world.did.length)
       expect(world.repeating).toEqual([])
+      expect(world.errors).toEqual([])
       // After a later message was answered, no earlier one is answered.
       const place = new Map(users.map((text, index) => [Number(text.split(' ')[0]), index]))
       const places = world.asked.map((number) => place.get(number) ?? -1)

@@ -1,7 +1,7 @@
 import { ownDatabase } from '@meanwhile/postgres-cluster/testing'
 import { propertyRuns } from '@meanwhile/tests/size'
 import { Pool } from 'pg'
-import { afterEach, beforeEach, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { countedPool, fakeTimers } from '../../test/counted-pool.ts'
 import { checkRandomThreads, FOUND } from '../../test/random-threads.ts'
 import { postgresThreads, setUpPostgresThreads } from '../postgres.ts'
@@ -21,7 +21,7 @@ test('postgres: after any sequence of requests and crashes, the history is valid
   const counted = countedPool(pool)
   let schemas = 0
   fakeTimers()
-  await checkRandomThreads({
+  const checked = checkRandomThreads({
     async newStore() {
       const schema = `random_${++schemas}`
       await setUpPostgresThreads({ pool, schema })
@@ -31,4 +31,5 @@ test('postgres: after any sequence of requests and crashes, the history is valid
     found: FOUND.postgres,
     runs: propertyRuns({ small: 4, middle: 20, whole: 200 }),
   })
+  await expect(checked).resolves.toBeUndefined()
 })
