@@ -6,8 +6,10 @@
 import type { Answers, Json, PathPart, PendingInterrupt, ToolMessage } from '@meanwhile/core'
 import { sameInput } from '@meanwhile/core/calls'
 import { isDecision } from './decisions.ts'
+import type { Outcome } from './owner-decisions.ts'
 import type { InsideCard, InsideEvent, ThreadEventBody } from './thread-events.ts'
 import type { StoredEvent } from './thread-store.ts'
+import { STOPPED } from './user-decisions.ts'
 
 /** A call, and what its card shows. */
 interface Asked {
@@ -60,6 +62,12 @@ export class AskedCalls {
     if (isDecision(event)) return this.#decided(event)
     if (event.type === 'tool-end' || event.type === 'background-end') return this.#ended(event)
     return []
+  }
+
+  /** Called when the run has stopped: the cards of questions that are new, or are no longer open. `closing`: why the turn is closed. */
+  stopped({ status, ...outcome }: Outcome, closing: string = STOPPED): readonly InsideEvent[] {
+    if ('interrupts' in outcome) return this.waits(outcome.interrupts)
+    return status === 'failed' ? this.flush() : this.closed(closing)
   }
 
   /** Called when the turn begins to wait: the cards that it has not told. */

@@ -131,7 +131,7 @@ export class DurableTurns implements TurnRunner {
   async unstoredEvents(thread: string, turn: BegunTurn, seq: number): Promise<UnstoredEvents | undefined> {
     const log = await this.#openLog(thread, turn, seq)
     await this.#readStored(thread, turn, log)
-    if ((await this.#host.store.load(thread))?.thread.seq !== seq) return undefined
+    if (hasStoredMore(await this.#host.store.load(thread), log)) return undefined
     return { kept: log.kept, retracted: log.retracted, joined: log.joined.map((one) => one.turn) }
   }
 
@@ -164,7 +164,7 @@ export class DurableTurns implements TurnRunner {
       if (mayHaveUserMessage(one)) {
         const stored = await this.#host.store.load(thread)
         // The thread has stored this event by now. Only its copy has the id of a message that has joined the turn.
-        if (follow && stored && stored.thread.seq > log.from) return
+        if (follow && hasStoredMore(stored, log)) return
         log.steering = steeringMessagesOf(stored?.turns ?? [])
       }
       yield log.read(one)
@@ -307,6 +307,11 @@ export class DurableTurns implements TurnRunner {
 function threadOf({ id, data }: StoppedThreadRun): string | undefined {
   const { thread, turn }: { readonly thread?: unknown; readonly turn?: unknown } = Object(data)
   return turn === id && typeof thread === 'string' ? thread : undefined
+}
+
+/** Whether the thread has stored events since the log was opened. */
+function hasStoredMore(stored: StoredThread | undefined, { from }: RunLog): boolean {
+  return stored !== undefined && stored.thread.seq > from
 }
 
 function mayHaveUserMessage({ event }: ThreadRunEvent): boolean {

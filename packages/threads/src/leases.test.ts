@@ -4,6 +4,7 @@ import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { all, shown, until } from '../test/chat.ts'
 import { LEASE, useFakeTime } from '../test/fake-time.ts'
+import { look } from '../test/look.ts'
 import { type Process, processOf } from '../test/processes.ts'
 import { createThreads, memoryThreads, type ThreadEvent, type ThreadStore, type Threads } from './index.ts'
 
@@ -25,13 +26,6 @@ function two(script: ScriptedResponse, execute: (signal: AbortSignal) => Promise
     const context = ({ metadata }: { metadata?: unknown }) => {
       contexts.push(`${name} ${JSON.stringify(metadata)}`)
     }
-    const look = tool({
-      name: 'look',
-      description: 'Looks.',
-      input: z.object({}),
-      effect: 'read',
-      execute: () => 'seen',
-    })
     const agent = createAgent({ model, tools: [work, look] })
     const threads = createThreads({ agent, store: process.store, lease: LEASE, context })
     return { process, threads, model }

@@ -137,8 +137,8 @@ export class LocalTurns implements TurnRunner {
       if (ended?.next) this.#begin(thread, ended.next)
       else if (live.get(thread) === begun) live.delete(thread)
       if (ended) this.#callers.keep(thread, ended)
-      const isOpen = (turn: string) => turn === live.get(thread)?.turn.id || ended?.queue.has(turn) === true
-      changes.changed(thread, isOpen)
+      const goesOn = (turn: string) => turn === live.get(thread)?.turn.id || ended?.queue.has(turn) === true
+      changes.changed(thread, goesOn)
     })
     if (this.#isClosed) void begun.release()
     return begun

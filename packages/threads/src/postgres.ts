@@ -3,6 +3,5 @@ export {
   type PostgresThreadsOptions,
   type PostgresThreadsPool,
   postgresThreads,
-  postgresThreadsSchema,
-  setUpPostgresThreads,
 } from './stores/postgres.ts'
+export { postgresThreadsSchema, setUpPostgresThreads } from './stores/postgres-schema.ts'

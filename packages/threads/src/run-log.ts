@@ -10,7 +10,6 @@ import { historyOf, missingResults, reconcile, type TurnEvents } from './thread-
 import type { BegunTurn } from './thread-records.ts'
 import type { ThreadRunEvent } from './thread-runs.ts'
 import type { StoredEvent } from './thread-store.ts'
-import { STOPPED } from './user-decisions.ts'
 
 /** How many event numbers of the thread are reserved for each batch of run events. */
 const SEQS_PER_BATCH = 2 ** 20
@@ -102,10 +101,8 @@ export class RunLog {
   }
 
   /** Adds the cards of questions that are new, or are no longer open. */
-  end({ status, ...outcome }: Outcome): void {
-    if ('interrupts' in outcome) this.#pushAll(this.#asked.waits(outcome.interrupts))
-    else if (status === 'failed') this.#pushAll(this.#asked.flush())
-    else this.#pushAll(this.#asked.closed(this.#turn.closing ?? STOPPED))
+  end(outcome: Outcome): void {
+    this.#pushAll(this.#asked.stopped(outcome, this.#turn.closing))
   }
 
   #begin(): void {

@@ -1,10 +1,10 @@
-import { createAgent, tool } from '@meanwhile/core'
+import { createAgent } from '@meanwhile/core'
 import { call, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { expect, test, vi } from 'vitest'
-import { z } from 'zod'
 import { chat, reading, shown, until } from '../test/chat.ts'
 import { countedStore } from '../test/counted-store.ts'
 import { LEASE, useFakeTime } from '../test/fake-time.ts'
+import { look } from '../test/look.ts'
 import { createThreads, memoryThreads, type ThreadEvent, type ThreadStore, type Turn } from './index.ts'
 
 useFakeTime()
@@ -240,13 +240,6 @@ test('a reader whose first read of the store takes longer than two steps of the 
       return loaded
     },
   }
-  const look = tool({
-    name: 'look',
-    description: 'Looks.',
-    input: z.object({}),
-    effect: 'read',
-    execute: () => 'sunny',
-  })
   const steps = Array.from({ length: 3 }, () => respond(call('look'), wait(300)))
   const model = scriptedModel([...steps, respond(say('Sunny.'), wait(5_000))])
   const threads = createThreads({ agent: createAgent({ model, tools: [look] }), store, lease: LEASE })

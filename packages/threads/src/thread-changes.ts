@@ -69,11 +69,11 @@ export class ThreadChanges {
       if (one.awaited === 'events' && one.turn === turn) one.wake()
   }
 
-  /** The thread has changed. `isOpen`: whether a turn still runs or is queued, so that those who wait for its end continue to wait. */
-  changed(thread: string, isOpen: (turn: string) => boolean = () => false): void {
+  /** The thread has changed. `goesOn`: whether a turn still runs or is queued, so that those who wait for its end continue to wait. */
+  changed(thread: string, goesOn: (turn: string) => boolean = () => false): void {
     const watched = this.#threads.get(thread)
     if (!watched) return
-    for (const one of watched.listeners) if (one.awaited === 'events' || !isOpen(one.turn)) one.wake()
+    for (const one of watched.listeners) if (one.awaited === 'events' || !goesOn(one.turn)) one.wake()
     this.#schedule(thread, watched)
   }
 
@@ -131,7 +131,7 @@ export class ThreadChanges {
 
   async #poll(thread: string, watched: Watched, waiting: readonly Listener[]): Promise<void> {
     const stored = await this.#store.load(thread)
-    const open = new Set(stored?.turns.filter(isOpen).map(({ id }) => id))
+    const goingOn = new Set(stored?.turns.filter(goesOn).map(({ id }) => id))
     const after = waiting.flatMap(({ awaited, wait }) => (awaited === 'events' ? [wait?.after ?? 0] : []))
     if (after.length === 0) delete watched.tail
     else if (stored) {
@@ -141,7 +141,7 @@ export class ThreadChanges {
     for (const { turn, awaited, wait = {}, wake } of waiting) {
       const found = awaited === 'events' ? watched.tail?.after(turn, wait.after ?? 0) : undefined
       const hasNews = awaited === 'events' && found?.events.length !== 0
-      if (hasNews || wait.everyPoll || !open.has(turn)) wake(found)
+      if (hasNews || wait.everyPoll || !goingOn.has(turn)) wake(found)
     }
   }
 
@@ -158,6 +158,6 @@ export class ThreadChanges {
   }
 }
 
-function isOpen({ status }: TurnRecord): boolean {
+function goesOn({ status }: TurnRecord): boolean {
   return status === 'running' || status === 'queued'
 }

@@ -23,7 +23,6 @@ import type { Work } from './thread-records.ts'
 import type { StoredEvent, TurnRecord } from './thread-store.ts'
 import { failed, outcomeOf } from './turn-outcome.ts'
 import { type EndedTurn, TurnWriter } from './turn-writer.ts'
-import { STOPPED } from './user-decisions.ts'
 
 export class TurnWork implements LiveTurn {
   /** Resolves when the turn has ended, waits or was given up. The value is absent if its end could not be stored. Never rejects. */
@@ -100,7 +99,7 @@ export class TurnWork implements LiveTurn {
     const timer = setInterval(() => void this.renewLease(), this.#host.claim().lease / 3)
     try {
       const outcome = await this.#outcome()
-      return outcome && (await this.#writer.end(outcome, this.#lastOf(outcome)))
+      return outcome && (await this.#writer.end(outcome, this.#asked.stopped(outcome, this.turn.closing)))
     } catch (error) {
       // The stored turn is unchanged: another process takes it over when the lease has expired.
       if (!this.#hasGivenUp) {
@@ -191,12 +190,6 @@ export class TurnWork implements LiveTurn {
     const { messages, usage } = await agent.close(this.turn.id, { reason, checkpoints: this.#writer.checkpoints })
     await this.#reconcile(before, own, messages)
     return { status: 'stopped', usage }
-  }
-
-  /** What is written together with the outcome: the cards of questions that are new, or are no longer open. */
-  #lastOf({ status, ...outcome }: Outcome): readonly ThreadEventBody[] {
-    if ('interrupts' in outcome) return this.#asked.waits(outcome.interrupts)
-    return status === 'failed' ? this.#asked.flush() : this.#asked.closed(this.turn.closing ?? STOPPED)
   }
 
   #turnEvents(): Promise<TurnEvents> {

@@ -8,9 +8,14 @@ export interface CountedPool {
   readonly pool: PostgresThreadsOptions['pool']
   /** The statements since the last call of this function. */
   taken(): readonly string[]
+  /** Lets this many milliseconds of fake time pass in steps of 20 ms, each when no statement is open. */
+  pass(ms: number): Promise<void>
   /** Lets fake time pass in steps of 20 ms, until the promise has settled. Returns how many milliseconds have passed. */
   passUntil(end: Promise<unknown>): Promise<number>
 }
+
+/** Milliseconds of fake time that pass at once. */
+const STEP = 20
 
 /** Fakes the timers and clocks, but not `setImmediate`. */
 export function fakeTimers(): void {
@@ -55,16 +60,23 @@ export function countedPool(pool: Pool): CountedPool {
       statements = []
       return taken
     },
+    async pass(ms) {
+      await settled()
+      for (let left = ms; left > 0; left -= STEP) {
+        await vi.advanceTimersByTimeAsync(Math.min(left, STEP))
+        await settled()
+      }
+    },
     async passUntil(end) {
       let isOver = false
       const over = () => {
         isOver = true
       }
       end.then(over, over)
-      for (let passed = 0; ; passed += 20) {
+      for (let passed = 0; ; passed += STEP) {
         await settled()
         if (isOver) return passed
-        await vi.advanceTimersByTimeAsync(20)
+        await vi.advanceTimersByTimeAsync(STEP)
       }
     },
   }

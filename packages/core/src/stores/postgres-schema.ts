@@ -35,8 +35,8 @@ export interface PostgresSchema {
   query(text: string, values?: unknown[]): Promise<readonly PostgresRow[]>
   /** Runs an action and retries it if its connection was lost or leads to a standby. */
   again<Result>(act: () => Promise<Result>): Promise<Result>
-  /** Runs these statements unless the table exists. Any number of processes may do this at the same time. */
-  setUp(table: string, statements: string): Promise<void>
+  /** Runs these statements unless a table, an index or a function has this name. Any number of processes may do this at the same time. */
+  setUp(last: string, statements: string): Promise<void>
 }
 
 /**
@@ -70,12 +70,12 @@ export function openPostgres({ pool, schema, retries = 7 }: PostgresOptions, set
     name,
     query,
     again,
-    async setUp(table, statements) {
+    async setUp(last, statements) {
       // The lock is needed because `IF NOT EXISTS` fails if two processes create a table at the same time.
       await query(
         `DO $setup$ BEGIN
           PERFORM pg_advisory_xact_lock(hashtext('@meanwhile'));
-          IF to_regclass('${name}.${table}') IS NULL THEN ${statements} END IF;
+          IF to_regclass('${name}.${last}') IS NULL AND to_regproc('${name}.${last}') IS NULL THEN ${statements} END IF;
         END $setup$`,
       )
     },

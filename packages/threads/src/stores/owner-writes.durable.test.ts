@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { chat, until } from '../../test/chat.ts'
 import { countedPool, fakeTimers } from '../../test/counted-pool.ts'
+import { look } from '../../test/look.ts'
 import { createThreads, type ThreadStore } from '../index.ts'
 import { type PostgresThreadsOptions, postgresThreads, setUpPostgresThreads } from '../postgres.ts'
 
@@ -35,13 +36,6 @@ test('a turn of four seconds takes at most 60 statements, from its message to it
   // Each text is two deltas.
   const words = (step: number) => Array.from({ length: 50 }, (_, n) => say(`${step}.${n} `))
   const pace = { firstToken: 20, betweenTokens: 20 }
-  const look = tool({
-    name: 'look',
-    description: 'Looks.',
-    input: z.object({}),
-    effect: 'read',
-    execute: () => 'sunny',
-  })
   const model = scriptedModel([respond(...words(1), call('look')), respond(...words(2))], { pace })
   const counted = countedPool(poolOf())
   const threads = createThreads({

@@ -9,9 +9,7 @@ import {
   type PostgresOptions,
   type PostgresRow,
   postgresKey,
-  postgresSchema,
   postgresStore,
-  readOnPrimary,
 } from '@meanwhile/core/stores/postgres'
 import { ThreadError } from '../thread-errors.ts'
 import type {
@@ -25,9 +23,9 @@ import type {
   TurnRecord,
 } from '../thread-store.ts'
 import { NoOwnerWriteError, OwnerWrites } from './owner-writes.ts'
-import { PAUSED, turnRows } from './shared.ts'
+import { statementsIn } from './postgres-statements.ts'
+import { turnRows } from './shared.ts'
 import { threadLocks } from './thread-locks.ts'
-import { writeFunction } from './write-function.ts'
 
 /** The part of a connection pool that the store uses. A `Pool` of `pg` has it. */
 export interface PostgresThreadsPool extends PostgresClient {
@@ -218,129 +216,6 @@ export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
     async now() {
       return Number((await query(sql.now))[0]?.now)
     },
-  }
-}
-
-/**
- * Creates the schema, its tables and the table of checkpoints, unless they exist. Any number of processes may call it at once.
- * @throws {ConfigError} The pool has no `query`, or the schema is not a valid name.
- * @throws {CheckpointStoreError} The database does not exist, its user may not create tables, or the tables are of another version.
- */
-export async function setUpPostgresThreads(options: PostgresOptions): Promise<void> {
-  const { name, query, setUp } = openPostgres(options, 'setUpPostgresThreads')
-  // The index that was added last: of earlier versions it is missing.
-  await setUp('turns_begun', postgresThreadsSchema(options.schema))
-  await query(`SELECT threads.number, state, change, lease, checkpoints.save FROM ${name}.threads
-    CROSS JOIN ${name}.turns CROSS JOIN ${name}.checkpoints
-    CROSS JOIN (SELECT kept FROM ${name}.thread_events) AS events LIMIT 0`)
-}
-
-/**
- * Returns the statements of {@link setUpPostgresThreads} as text, for your own migration tool.
- * @throws {ConfigError} The schema is not a valid name.
- */
-export function postgresThreadsSchema(schema = 'meanwhile'): string {
-  const checkpoints = postgresSchema(schema)
-  const name = `"${schema}"`
-  return `${checkpoints}
-CREATE TABLE IF NOT EXISTS ${name}.threads (
-  key text COLLATE "C" PRIMARY KEY, number bigint NOT NULL GENERATED ALWAYS AS IDENTITY, state smallint NOT NULL,
-  change uuid NOT NULL, record text NOT NULL
-);
-CREATE UNIQUE INDEX IF NOT EXISTS threads_in_order ON ${name}.threads (number);
-CREATE INDEX IF NOT EXISTS threads_listed ON ${name}.threads (number) WHERE state < 2;
-CREATE TABLE IF NOT EXISTS ${name}.turns (
-  key text COLLATE "C" PRIMARY KEY, thread text COLLATE "C" NOT NULL, number bigint NOT NULL, status text NOT NULL,
-  message text COLLATE "C" NOT NULL, start bigint, lease bigint NOT NULL, superseded boolean NOT NULL DEFAULT false, record text NOT NULL
-);
-CREATE INDEX IF NOT EXISTS turns_in_order ON ${name}.turns (thread, number);
-CREATE INDEX IF NOT EXISTS turns_open ON ${name}.turns (status, lease) WHERE status IN ('queued', 'running', 'waiting');
-CREATE INDEX IF NOT EXISTS turns_open_of_thread ON ${name}.turns (thread)
-  WHERE status IN ('queued', 'running', 'waiting') AND NOT superseded;
-CREATE INDEX IF NOT EXISTS turns_begun ON ${name}.turns (thread, start)
-  WHERE status <> 'joined' AND NOT superseded AND start IS NOT NULL;
-CREATE UNIQUE INDEX IF NOT EXISTS turns_one_at_a_time ON ${name}.turns (thread)
-  WHERE status IN ('running', 'waiting') AND NOT superseded;
-CREATE UNIQUE INDEX IF NOT EXISTS turns_one_per_message ON ${name}.turns (thread, message) WHERE NOT superseded;
-CREATE TABLE IF NOT EXISTS ${name}.thread_events (
-  thread text COLLATE "C" NOT NULL, seq bigint NOT NULL, turn text NOT NULL, kept boolean NOT NULL,
-  superseded boolean NOT NULL DEFAULT false, event text NOT NULL, PRIMARY KEY (thread, seq)
-);
-CREATE INDEX IF NOT EXISTS thread_events_open ON ${name}.thread_events (thread, seq) WHERE NOT kept;
-${writeFunction(name, { now: NOW, synced, found: (keys) => foundIn(name, keys) })}`
-}
-
-/** The time of the server, in milliseconds since the epoch. */
-const NOW = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
-
-/** Only changes that may be lost, such as deltas, do not wait for the disk. */
-const synced = (mayBeLost: string): string => `set_config('synchronous_commit', CASE WHEN ${mayBeLost} THEN 'off'
-  ELSE replace(current_setting('synchronous_commit'), 'off', 'on') END, true)`
-
-interface Keys {
-  readonly thread: string
-  readonly turn: string
-  readonly message: string
-}
-
-/** Selects a thread and its turns. Each part has an index, so the cost does not grow with the number of turns. */
-function foundIn(name: string, { thread, turn, message }: Keys): string {
-  const turns = `${name}.turns`
-  const ofThread = `thread = ${thread} AND NOT superseded`
-  return `SELECT record, change, NULL AS number FROM ${name}.threads WHERE key = ${thread}
-    UNION ALL SELECT record, NULL, number FROM (
-      SELECT record, number FROM ${turns} WHERE ${ofThread} AND status IN ('queued', 'running', 'waiting')
-      UNION SELECT record, number FROM ${turns} WHERE ${ofThread} AND key = ${turn}
-      UNION SELECT record, number FROM ${turns} WHERE ${ofThread} AND message = ${message}
-      UNION (
-        SELECT record, number FROM ${turns} WHERE ${ofThread} AND status <> 'joined' AND start IS NOT NULL
-        ORDER BY start DESC LIMIT 1
-      )
-    ) AS found ORDER BY number NULLS FIRST`
-}
-
-function statementsIn(name: string) {
-  const [threads, turns, events] = [`${name}.threads`, `${name}.turns`, `${name}.thread_events`]
-  const checkpoints = `${name}.checkpoints`
-  const read = (select: string): string => readOnPrimary(threads, select)
-  return {
-    lock: `SELECT pg_try_advisory_xact_lock($1::bigint) AS locked, ${NOW} AS now, ${synced('$2')}`,
-    found: read(foundIn(name, { thread: '$1', turn: '$2', message: '$3' })),
-    turns: read(`SELECT record FROM ${turns} WHERE thread = $1 AND NOT superseded ORDER BY number`),
-    putThread: `INSERT INTO ${threads} (key, state, record, change) VALUES ($1, $2, $3, $4)
-      ON CONFLICT (key) DO UPDATE SET state = $2, record = $3, change = $4`,
-    noteChange: `UPDATE ${threads} SET change = $2 WHERE key = $1`,
-    putTurn: `INSERT INTO ${turns} (key, thread, number, status, message, start, lease, record)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-      ON CONFLICT (key) DO UPDATE SET status = $4, start = $6, lease = $7, record = $8`,
-    supersedeTurns: `UPDATE ${turns} SET superseded = true WHERE thread = $1 AND start >= $2`,
-    events: read(`SELECT seq, turn, kept, event FROM ${events} WHERE thread = $1 AND seq > $2 AND NOT superseded
-      AND ($3::text IS NULL OR turn = $3) AND (kept OR NOT $4) ORDER BY seq LIMIT $5`),
-    putEvents: `INSERT INTO ${events} (thread, seq, turn, kept, event)
-      SELECT $1::text, * FROM unnest($2::bigint[], $3::text[], $4::boolean[], $5::text[])`,
-    drop: `DELETE FROM ${events} WHERE thread = $1 AND NOT kept AND seq <= $2`,
-    retract: `UPDATE ${events} SET superseded = true WHERE thread = $1 AND seq = ANY($2::bigint[])`,
-    supersedeEvents: `UPDATE ${events} SET superseded = true WHERE thread = $1 AND seq >= $2`,
-    list: read(`SELECT record FROM ${threads} WHERE state < 2 ORDER BY number DESC LIMIT $1`),
-    listAfter:
-      read(`SELECT record FROM ${threads} WHERE state < 2 AND number < (SELECT number FROM ${threads} WHERE key = $2)
-      ORDER BY number DESC LIMIT $1`),
-    // It begins with the open turns, and looks up each of their threads: other plans read all threads.
-    due: read(`SELECT (SELECT record FROM ${threads} WHERE key = due.thread) AS record FROM (
-        (SELECT thread FROM ${turns} WHERE status = 'running' AND lease < $1 AND NOT superseded LIMIT $2)
-        UNION ALL (
-          SELECT DISTINCT thread FROM ${turns} AS queued WHERE status = 'queued' AND lease < ${PAUSED} AND NOT superseded
-            AND (SELECT state FROM ${threads} WHERE key = queued.thread) = 0
-            AND NOT EXISTS (
-              SELECT 1 FROM ${turns} WHERE thread = queued.thread AND NOT superseded AND status IN ('running', 'waiting')
-            ) LIMIT $2
-        )
-      ) AS due LIMIT $2`),
-    now: read(`SELECT ${NOW} AS now`),
-    forgetSuperseded: `DELETE FROM ${checkpoints} WHERE key IN (SELECT key FROM ${turns} WHERE thread = $1 AND start >= $2)`,
-    eraseCheckpoints: `DELETE FROM ${checkpoints} WHERE key IN (SELECT key FROM ${turns} WHERE thread = $1)`,
-    eraseTurns: `DELETE FROM ${turns} WHERE thread = $1`,
-    eraseEvents: `DELETE FROM ${events} WHERE thread = $1`,
   }
 }
 

@@ -3,8 +3,10 @@
  * seen. It never waits for the lock of the thread. For a caller that has seen no change it only reads the thread.
  */
 
+import { foundIn, NOW, synced } from './postgres-statements.ts'
+
 /** The name has the version of its statements: processes with another version call another function. */
-const FUNCTION = 'write_thread_1'
+export const WRITE_FUNCTION = 'write_thread_1'
 
 /** SQLSTATE: the stored checkpoint has another revision, which is the message; `none` if there is none. */
 export const CONFLICT = 'MW001'
@@ -47,7 +49,7 @@ export type WriteParameters = { readonly [Name in keyof typeof PARAMETER_TYPES]?
 const typed = Object.values(PARAMETER_TYPES).map((type, index) => `$${index + 1}::${type}`)
 
 /** A call of the function. */
-export const CALL: string = `${FUNCTION}(${typed.join(', ')})`
+export const CALL: string = `${WRITE_FUNCTION}(${typed.join(', ')})`
 
 /** Returns the values of {@link CALL}. */
 export function valuesOf(parameters: WriteParameters): unknown[] {
@@ -55,23 +57,14 @@ export function valuesOf(parameters: WriteParameters): unknown[] {
   return Object.keys(PARAMETER_TYPES).map((name) => all[name] ?? null)
 }
 
-interface FunctionParts {
-  /** The expression for the time of the server. */
-  readonly now: string
-  /** The expression that sets whether the transaction waits for the disk. */
-  readonly synced: (mayBeLost: string) => string
-  /** Returns a select of a thread and its turns. */
-  readonly found: (keys: { readonly thread: string; readonly turn: string; readonly message: string }) => string
-}
-
 /** Returns the statement that creates the function. */
-export function writeFunction(name: string, { now, synced, found }: FunctionParts): string {
+export function writeFunction(name: string): string {
   const [threads, turnsTable, events] = [`${name}.threads`, `${name}.turns`, `${name}.thread_events`]
   const checkpoints = `${name}.checkpoints`
   const parameters = Object.entries(PARAMETER_TYPES).map(([parameter, type]) => `${parameter} ${type}`)
   const keys = { thread: 'thread_key', turn: 'named_turn', message: 'NULL::text' }
   return `
-CREATE OR REPLACE FUNCTION ${name}.${FUNCTION}(
+CREATE OR REPLACE FUNCTION ${name}.${WRITE_FUNCTION}(
   ${parameters.join(', ')}
 ) RETURNS TABLE (is_locked boolean, is_written boolean, now bigint, change uuid, thread text, turns text[])
 LANGUAGE plpgsql AS $write$
@@ -87,7 +80,7 @@ BEGIN
   END IF;
   is_locked := pg_try_advisory_xact_lock(lock_key);
   is_written := false;
-  now := ${now};
+  now := ${NOW};
   IF NOT is_locked THEN RETURN NEXT; RETURN; END IF;
   IF known_change IS NOT NULL THEN
     PERFORM ${synced('may_be_lost')};
@@ -99,7 +92,7 @@ BEGIN
   IF NOT is_written THEN
     SELECT max(found.change::text)::uuid, max(found.record) FILTER (WHERE found.change IS NOT NULL),
       array_agg(found.record ORDER BY found.number) FILTER (WHERE found.change IS NULL)
-      INTO change, thread, turns FROM (${found(keys)}) AS found;
+      INTO change, thread, turns FROM (${foundIn(name, keys)}) AS found;
     RETURN NEXT; RETURN;
   END IF;
   IF turn_keys <> '{}' THEN
