@@ -1,8 +1,9 @@
 /** Converts the events of a turn to updates for its reader: one state machine for every protocol. */
 
 import type { AgentResult, AssistantMessage, InterruptedResult, Json, ToolMessage, UserMessage } from '@meanwhile/core'
+import { sameInput } from '@meanwhile/core/calls'
 import type { EndStatus, ErrorInfo, ThreadEventBody } from '@meanwhile/threads'
-import { InnerCards, isSameInput } from './inner-cards.ts'
+import { InnerCards } from './inner-cards.ts'
 import { OpenStep } from './open-step.ts'
 import { askedOnCards, questionOf } from './question-of.ts'
 import type { PartType, Question, TurnUpdate } from './turn-update.ts'
@@ -246,7 +247,7 @@ export class TurnReader {
   /** Shows another input of a call of the turn than the model wrote. Returns whether its card has shown it already. */
   #showInput(callId: string, input: Json): boolean {
     const shown = this.#calls.get(callId)
-    if (!shown || isSameInput(shown.call.input, input)) return true
+    if (!shown || sameInput(shown.call.input, input)) return true
     const update = { ...shown, call: { ...shown.call, input } }
     this.#calls.set(callId, update)
     this.#tell(update)
