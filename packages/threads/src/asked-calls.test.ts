@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { PathPart, PendingInterrupt } from '@meanwhile/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { askedBehaviours } from '../test/asked-behaviours.ts'
 import { AskedCalls } from './asked-calls.ts'
@@ -26,20 +27,25 @@ describe.each(['memory', 'sqlite'])('%s', (kind) => {
   })
 })
 
-test('what an agent in the background tells while the model writes comes after the message, so a page that is loaded again has it at the same place (W49)', () => {
-  const question = {
+const message = { role: 'tool', callId: 'p', name: 'pay', content: [{ type: 'text', text: 'paid' }] } as const
+
+/** Allows a call of `pay` with the id `p` in these calls. */
+function allow(asked: AskedCalls, ...within: readonly PathPart[]): void {
+  const question: PendingInterrupt = {
     id: 'q',
     address: [
       { agent: 'main' },
-      { tool: 'clerk', callId: 'm' },
-      { agent: 'clerk' },
+      ...within.map(({ agent: tool, callId }) => ({ tool, callId })),
       { tool: 'pay', callId: 'p' },
       { middleware: 'approve', hook: 'wrapToolCall' },
     ],
     payload: { tool: 'pay', input: { n: 1 } },
-  } as const
-  const path = [{ agent: 'clerk', callId: 'm' }]
-  const message = { role: 'tool', callId: 'p', name: 'pay', content: [{ type: 'text', text: 'paid' }] } as const
+  }
+  asked.waits([question])
+  asked.answered([question], { q: { decision: 'allow' } })
+}
+
+test('what an agent in the background tells while the model writes comes after the message, so a page that is loaded again has it at the same place (W49)', () => {
   const step = { runId: 'turn', step: 2 }
   const model = { provider: 'p', id: 'm' }
   const said: ThreadEventBody = {
@@ -47,9 +53,9 @@ test('what an agent in the background tells while the model writes comes after t
     type: 'message',
     message: { role: 'assistant', content: [{ type: 'text', text: 'Soon.' }], finishReason: 'stop' },
   }
+  const path = [{ agent: 'clerk', callId: 'm' }]
   const asked = new AskedCalls()
-  asked.waits([question])
-  asked.answered([question], { q: { decision: 'allow' } })
+  allow(asked, ...path)
   const told = [
     { ...step, type: 'attempt-start', attempt: 1, model },
     { ...step, type: 'tool-end', callId: 'p', toolName: 'pay', message, path },
@@ -59,5 +65,25 @@ test('what an agent in the background tells while the model writes comes after t
     [],
     [],
     ['ended'],
+  ])
+})
+
+test('a call finds its card quickly, also if tools use the same ids again and make each other (W49)', () => {
+  const ids = Array.from({ length: 10 }, (_, index) => `${index}`)
+  const within = ids.map((callId) => ({ agent: 'relay', callId }))
+  const asked = new AskedCalls()
+  allow(asked, ...within)
+  const started = (callId: string, toolName: string, maker?: string): ThreadEventBody => {
+    const call = { type: 'tool-call', id: callId, name: toolName, input: {} } as const
+    return { type: 'tool-start', runId: 'turn', step: 1, callId, toolName, call, ...(maker !== undefined && { maker }) }
+  }
+  for (const id of ids) {
+    asked.read(started(id, 'relay'))
+    asked.read(started('p', 'pay', id))
+    for (const maker of ids) if (maker !== id) asked.read(started(id, 'relay', maker))
+  }
+  const end: ThreadEventBody = { type: 'tool-end', runId: 'turn', step: 1, callId: 'p', toolName: 'pay', message }
+  expect(asked.read(end)).toMatchObject([
+    { callId: '0', cards: [{ path: [...within, { agent: 'pay', callId: 'p' }], state: 'ended' }] },
   ])
 })

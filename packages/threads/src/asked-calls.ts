@@ -42,26 +42,36 @@ export class AskedCalls {
       if (!this.#asked.has(keyOf(card.path))) this.#asked.set(keyOf(card.path), { card })
   }
 
-  /** Returns what follows from an event of the turn: while a model writes a message, only after that message. */
+  /** Returns what follows from an event of the turn: while a model writes a message, only after that message. Nothing follows from a delta. */
   read(event: ThreadEventBody): readonly InsideEvent[] {
-    this.#held.push(...this.#follow(event))
-    if (event.type === 'attempt-start' && !event.path) this.#isWriting = true
-    if (event.type === 'message' && !event.path) this.#isWriting = false
-    return this.#isWriting ? [] : this.flush()
+    switch (event.type) {
+      case 'attempt-start':
+        this.#isWriting ||= !event.path
+        return []
+      case 'message':
+        if (event.path) return []
+        this.#hasWritten(event)
+        this.#isWriting = false
+        return this.flush()
+      case 'tool-start':
+        this.#started(event)
+        return []
+      case 'question':
+        this.#payloads.set(event.id, event.payload)
+        return []
+      case 'custom':
+        return this.#afterMessage(isDecision(event) ? this.#decided(event) : [])
+      case 'tool-end':
+      case 'background-end':
+        return this.#afterMessage(this.#ended(event))
+      default:
+        return []
+    }
   }
 
   /** Returns what is held back. */
   flush(): readonly InsideEvent[] {
     return this.#held.splice(0)
-  }
-
-  #follow(event: ThreadEventBody): readonly InsideEvent[] {
-    if (event.type === 'tool-start') this.#started(event)
-    if (event.type === 'question') this.#payloads.set(event.id, event.payload)
-    this.#hasWritten(event)
-    if (isDecision(event)) return this.#decided(event)
-    if (event.type === 'tool-end' || event.type === 'background-end') return this.#ended(event)
-    return []
   }
 
   /** Called when the run has stopped: the cards of questions that are new, or are no longer open. `closing`: why the turn is closed. */
@@ -122,6 +132,12 @@ export class AskedCalls {
     return [...this.#asked.values()].map(({ card }) => card)
   }
 
+  #afterMessage(events: readonly InsideEvent[]): readonly InsideEvent[] {
+    if (!this.#isWriting) return events
+    this.#held.push(...events)
+    return []
+  }
+
   #hasWritten(event: ThreadEventBody): void {
     if (event.type !== 'message' || event.path || event.message.role !== 'assistant') return
     for (const part of event.message.content)
@@ -168,32 +184,32 @@ export class AskedCalls {
    */
   #cardOf({ callId, toolName, path = [] }: CallEvent): InsideCard | undefined {
     if (callId === undefined) return undefined
-    const meant = this.#pathsTo([...path.map((part) => part.callId), callId]).flatMap((ids): readonly InsideCard[] => {
-      const card = this.#asked.get(JSON.stringify(ids))?.card
-      return card && card.path.at(-1)?.agent === toolName && card.state !== 'ended' ? [card] : []
+    const told = [...path.map((part) => part.callId), callId]
+    const [card, ...others] = this.#cards.filter((card) => {
+      const last = card.path.at(-1)
+      const mayGoOn = card.state !== 'ended' && (card.state !== 'asked' || !isInside(card))
+      return mayGoOn && last?.callId === callId && last.agent === toolName && this.#mayBe(card, told)
     })
-    const [card, ...others] = meant.filter(({ state, path: [, inner] }) => state !== 'asked' || !inner)
     return others.length > 0 ? undefined : card
   }
 
-  /** The paths that may lead to the call with this path in the events, which does not have the makers of the calls. */
-  #pathsTo(told: readonly string[]): readonly (readonly string[])[] {
-    return told.reduce<readonly (readonly string[])[]>(
-      (paths, id, index) => {
-        const chains = this.#chainsTo(told.slice(0, index), id, new Set())
-        return paths.flatMap((path) => chains.map((chain) => [...path, ...chain]))
-      },
-      [[]],
-    )
+  /** Whether `told`, the path of a call in the events, may lead to this card. It has the calls of agents around the call, but no calls that made it. */
+  #mayBe({ path }: InsideCard, told: readonly string[]): boolean {
+    // How many agents may be around the call at this place of the card's path.
+    let depths: readonly number[] = []
+    for (const [index, { callId }] of path.entries()) {
+      const maker = path[index - 1]?.callId
+      const entered = index === 0 ? [0] : depths.filter((depth) => told[depth] === maker).map((depth) => depth + 1)
+      const isMade = (by: string | undefined) => (depth: number) => this.#hasMade(by, [...told.slice(0, depth), callId])
+      depths = [...new Set([...depths.filter(isMade(maker)), ...entered.filter(isMade(undefined))])]
+    }
+    return depths.includes(told.length - 1)
   }
 
-  #chainsTo(within: readonly string[], id: string, seen: ReadonlySet<string>): readonly (readonly string[])[] {
-    const makers = this.#makers.get(JSON.stringify([...within, id])) ?? [undefined]
-    return [...makers].flatMap((maker): readonly (readonly string[])[] => {
-      if (maker === undefined) return [[id]]
-      if (maker === id || seen.has(maker)) return [[maker, id]]
-      return this.#chainsTo(within, maker, new Set([...seen, id])).map((chain) => [...chain, id])
-    })
+  /** `maker`: undefined for the model. Nothing is known of a call that began before the run did: then it was the model. */
+  #hasMade(maker: string | undefined, call: readonly string[]): boolean {
+    const makers = this.#makers.get(JSON.stringify(call))
+    return makers ? makers.has(maker) : maker === undefined
   }
 
   #tell(cards: readonly InsideCard[]): readonly InsideEvent[] {

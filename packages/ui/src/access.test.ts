@@ -4,6 +4,7 @@ import { approve } from '@meanwhile/middleware'
 import { createThreads, memoryThreads, type ThreadRuns, type Threads, type ThreadsOptions } from '@meanwhile/threads'
 import { afterEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { gate } from '../test/gate.ts'
 import { agUiHandler } from './ag-ui/index.ts'
 import { chatHandler } from './ai-sdk/index.ts'
 import type { Access, HandlerOptions } from './handler-options.ts'
@@ -30,10 +31,7 @@ const waits = respond(say('I wait.'), call('wait', {}))
 /** A thread that a guest and an admin share. The guest may change only its own turns; the context has the rights of a run. */
 function shared({ script = [], open, metadata, isAsBefore = false, ...policy }: Given) {
   const paid: string[] = []
-  let go = () => {}
-  const gate = new Promise<void>((resolve) => {
-    go = resolve
-  })
+  const { opened: going, open: go } = gate()
   const pay = tool({
     name: 'pay',
     description: 'Pays.',
@@ -49,7 +47,7 @@ function shared({ script = [], open, metadata, isAsBefore = false, ...policy }: 
     description: 'Waits.',
     input: z.object({}),
     execute: (_, { signal }) =>
-      Promise.race([gate, new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))]),
+      Promise.race([going, new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))]),
   })
   const ask = tool({ name: 'ask', description: 'The user answers.', input: z.object({}), output: z.string() })
   const agent = createAgent({

@@ -6,6 +6,7 @@ import { approve } from '@meanwhile/middleware'
 import { createThreads, memoryThreads } from '@meanwhile/threads'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { gate } from '../test/gate.ts'
 import { history, post } from '../test/page.ts'
 import { agUiHandler } from './ag-ui/index.ts'
 import { chatHandler } from './ai-sdk/index.ts'
@@ -15,16 +16,13 @@ const ALLOW = { decision: 'allow' } as const
 /** A turn with two questions, the first of which was answered: its call waits until `go` is called. */
 async function halfAnswered() {
   const paid: string[] = []
-  let go = () => {}
-  const gate = new Promise<void>((resolve) => {
-    go = resolve
-  })
+  const { opened: going, open: go } = gate()
   const pay = tool({
     name: 'pay',
     description: 'Pays.',
     input: z.object({ to: z.string() }),
     async execute({ to }) {
-      await gate
+      await going
       paid.push(to)
       return 'Paid.'
     },

@@ -13,6 +13,7 @@ import {
 import { call, fail, respond, type ScriptResponse, say, scriptedModel, think } from '@meanwhile/core/testing'
 import { approve, retryModel } from '@meanwhile/middleware'
 import { z } from 'zod'
+import { gate } from './gate.ts'
 
 export const SECRET = 'postgres://admin:hunter2@10.0.0.7/users'
 
@@ -29,10 +30,7 @@ export interface Chat {
 export function chat(): Chat {
   const did: string[] = []
   const asked: string[][] = []
-  let resolve = () => {}
-  const gate = new Promise<void>((opened) => {
-    resolve = opened
-  })
+  const { opened, open: openGate } = gate()
   let isOpen = false
   const mail = tool({
     name: 'mail',
@@ -85,7 +83,7 @@ export function chat(): Chat {
       did.push('slow')
       yield { progress: 0.5, message: 'half' }
       await Promise.race([
-        gate,
+        opened,
         new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
       ])
       return 'at last'
@@ -124,7 +122,7 @@ export function chat(): Chat {
   })
   const open = () => {
     isOpen = true
-    resolve()
+    openGate()
   }
   return { agent, did, asked, open }
 }

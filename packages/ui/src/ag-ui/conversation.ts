@@ -8,13 +8,11 @@ import { turnsOfThread } from '../turn/thread-turns.ts'
 import type { InnerCall, Question, TurnUpdate } from '../turn/turn-update.ts'
 import { toAgUiParts } from './content.ts'
 import { type Plan, planAfter } from './plan.ts'
-import { type ResultContent, shownResult } from './result-content.ts'
-import { PROGRESS, snapshots } from './snapshots.ts'
-import { argumentsOf, type CallOfMessage, innerId, StepMessages, sameArguments, stepId } from './step-messages.ts'
+import { shownResult } from './result-content.ts'
+import { ShownMessages, type UserSaid } from './shown-messages.ts'
+import { PROGRESS } from './snapshots.ts'
+import { argumentsOf, innerId, StepMessages, stepId } from './step-messages.ts'
 import type { AgUiEvent, AgUiMessage } from './wire.ts'
-
-type UserSaid = Extract<AgUiMessage, { role: 'user' }>
-type ResultMessage = Extract<AgUiMessage, { role: 'tool' }>
 
 type ProgressUpdate = TurnUpdate & { readonly type: 'call-entered' | 'call-progress' | 'call-settled' }
 
@@ -24,8 +22,7 @@ export type TurnEnd = TurnUpdate & { readonly type: 'turn-waiting' | 'turn-end' 
 export class Conversation {
   readonly #present: Present
   #events: AgUiEvent[] = []
-  /** The messages that a client has. */
-  #messages: AgUiMessage[] = []
+  readonly #shown: ShownMessages
   #plan: Plan = []
   #turn: string | undefined
   /** How many steps of the turn have content. */
@@ -47,14 +44,14 @@ export class Conversation {
   /** `state`: the part of the thread that the client already has; without a thread, `messages`. */
   constructor(present: Present, state?: ThreadState, messages: readonly AgUiMessage[] = []) {
     this.#present = present
-    this.#messages = [...messages]
+    this.#shown = new ShownMessages(messages, (event) => this.#tell(event))
     if (!state) return
     for (const { updates } of turnsOfThread(state)) for (const update of updates) this.read(update)
     this.#toldStep = undefined
   }
 
   get messages(): readonly AgUiMessage[] {
-    return this.#messages
+    return this.#shown.all
   }
 
   /** The tasks of `planTasks`; empty without a plan. */
@@ -160,7 +157,7 @@ export class Conversation {
     this.#turn = turn
     this.#steps = 0
     this.#idOfInner.clear()
-    if (message && messageId !== undefined) this.#messages.push(userMessage(messageId, message))
+    if (message && messageId !== undefined) this.#shown.add(userMessage(messageId, message))
   }
 
   #openStep(): StepMessages {
@@ -170,7 +167,7 @@ export class Conversation {
     this.#step ??= new StepMessages({
       id: stepId(this.#turn ?? '', this.#steps + 1),
       idOfCall: (callId) => this.idOfCall(callId),
-      put: (message) => this.#messages.push(message),
+      put: (message) => this.#shown.add(message),
       tell: (event) => this.#tell(event),
     })
     return this.#step
@@ -196,21 +193,9 @@ export class Conversation {
     if (!step) return
     step.end()
     this.#step = undefined
-    const gone = new Set<AgUiMessage>([...step.messages, ...this.#inner])
-    const calls = new Set([...gone].flatMap(callIdsOf))
+    const calls = this.#shown.remove(new Set([...step.messages, ...this.#inner]))
     this.#inner = []
     for (const [card, toolCallId] of this.#idOfInner) if (calls.has(toolCallId)) this.#idOfInner.delete(card)
-    this.#replace(
-      this.#messages.filter(
-        (message) => !gone.has(message) && !(message.role === 'tool' && calls.has(message.toolCallId)),
-      ),
-    )
-  }
-
-  #replace(messages: AgUiMessage[]): void {
-    const held = this.#messages
-    this.#messages = messages
-    for (const event of snapshots(held, messages)) this.#tell(event)
   }
 
   #callStands(call: ToolCall): void {
@@ -220,38 +205,16 @@ export class Conversation {
     // The provider has run it, and the thread has no other message with its result.
     if (providerResult !== undefined)
       this.#result({ role: 'tool', callId: id, name, content: [], output: providerResult })
-    if (this.#change(this.idOfCall(id), { name, arguments: argumentsOf(call) })) this.#replace(this.#messages)
-  }
-
-  /** Returns whether the call was in the messages and is another one now. */
-  #change(toolCallId: string, { name, arguments: text }: CallOfMessage['function']): boolean {
-    const owner = this.#messages.findLast((message) => callIdsOf(message).includes(toolCallId))
-    const held = owner?.role === 'assistant' ? owner.toolCalls?.find(({ id }) => id === toolCallId) : undefined
-    if (!held || (held.function.name === name && sameArguments(held.function.arguments, text))) return false
-    held.function = { name, arguments: text }
-    return true
+    this.#shown.changeCall(this.idOfCall(id), { name, arguments: argumentsOf(call) })
   }
 
   #showInner(call: InnerCall): void {
     const { id: card, callId, toolName: name } = call
     const toolCallId = this.idOfCard({ callId, card: call }) ?? card
-    const text = argumentsOf(call)
-    if (this.#idOfInner.has(card)) {
-      // The result belongs to an earlier call with the same path.
-      const messages = this.#messages.filter((message) => message.role !== 'tool' || message.toolCallId !== toolCallId)
-      const hasChanged = this.#change(toolCallId, { name, arguments: text })
-      if (hasChanged || messages.length < this.#messages.length) this.#replace(messages)
-      return
-    }
+    const called = { name, arguments: argumentsOf(call) }
+    if (this.#idOfInner.has(card)) this.#shown.repeatCall(toolCallId, called)
+    else this.#inner.push(this.#shown.addCall(innerId(this.#turn ?? '', card), toolCallId, called))
     this.#idOfInner.set(card, toolCallId)
-    const id = innerId(this.#turn ?? '', card)
-    const toolCalls: CallOfMessage[] = [{ id: toolCallId, type: 'function', function: { name, arguments: text } }]
-    const message: AgUiMessage = { id, role: 'assistant', toolCalls }
-    this.#messages.push(message)
-    this.#inner.push(message)
-    this.#tell({ type: 'TOOL_CALL_START', toolCallId, toolCallName: name, parentMessageId: id })
-    this.#tell({ type: 'TOOL_CALL_ARGS', toolCallId, delta: text })
-    this.#tell({ type: 'TOOL_CALL_END', toolCallId })
   }
 
   #progress(update: ProgressUpdate): void {
@@ -268,44 +231,17 @@ export class Conversation {
     const { callId, isError = false } = message
     const toolCallId = inner ?? this.idOfCall(callId)
     if (isError) {
-      this.#answer(toolCallId, callErrorText(this.#present, message), isError)
+      this.#shown.addResult(toolCallId, callErrorText(this.#present, message), isError)
       return
     }
     const { content, output } = shownResult(this.#present, message)
-    this.#answer(toolCallId, content, isError)
+    this.#shown.addResult(toolCallId, content, isError)
     if (inner === undefined) this.#plan = planAfter(this.#plan, message, output)
-  }
-
-  /** A client puts a result after the message with its call, and after the results that follow it. */
-  #answer(toolCallId: string, content: ResultContent, isError: boolean): void {
-    const id = `${toolCallId}-result`
-    const metadata = isError && { metadata: { isError } }
-    const message: ResultMessage = { id, role: 'tool', toolCallId, content, ...metadata }
-    const owner = this.#messages.findLastIndex((held) => callIdsOf(held).includes(toolCallId))
-    let place = owner < 0 ? this.#messages.length : owner + 1
-    for (; this.#messages[place]?.role === 'tool'; place++) {
-      const held = this.#messages[place]
-      if (held?.id !== id) continue
-      if (JSON.stringify(held) === JSON.stringify(message)) return
-      // The client would add it as a second result.
-      this.#replace(this.#messages.map((held) => (held.id === id ? message : held)))
-      return
-    }
-    this.#messages.splice(place, 0, message)
-    this.#tell({ type: 'TOOL_CALL_RESULT', messageId: id, toolCallId, content, role: 'tool', ...metadata })
   }
 
   #userSays(id: string, message: UserMessage): void {
     this.#endStep()
-    const said = userMessage(id, message)
-    if (typeof said.content !== 'string') {
-      this.#replace([...this.#messages, said])
-      return
-    }
-    this.#messages.push(said)
-    this.#tell({ type: 'TEXT_MESSAGE_START', messageId: id, role: 'user' })
-    this.#tell({ type: 'TEXT_MESSAGE_CONTENT', messageId: id, delta: said.content })
-    this.#tell({ type: 'TEXT_MESSAGE_END', messageId: id })
+    this.#shown.addUserMessage(userMessage(id, message))
   }
 }
 
@@ -330,8 +266,4 @@ function stateIn(update: ProgressUpdate & { readonly type: 'call-entered' | 'cal
 
 function userMessage(id: string, { content }: UserMessage): UserSaid {
   return { id, role: 'user', content: typeof content === 'string' ? content : toAgUiParts(content) }
-}
-
-function callIdsOf(message: AgUiMessage): readonly string[] {
-  return message.role === 'assistant' ? (message.toolCalls ?? []).map(({ id }) => id) : []
 }

@@ -12,6 +12,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { Client, serve } from '../../test/ag-ui.ts'
 import { expectEqual, JSON_BODY, look, SECRET, stage } from '../../test/ag-ui-stage.ts'
+import { gate } from '../../test/gate.ts'
 import { agUiHandler } from './index.ts'
 
 // The client warns about everything that it cannot use.
@@ -183,10 +184,7 @@ test('when steps are invalid after the end of a process, the client gets the val
 })
 
 test('a client keeps nothing of a thread that is deleted while it streams (UI2)', async () => {
-  let isDeleted = () => {}
-  const deleted = new Promise<void>((resolve) => {
-    isDeleted = resolve
-  })
+  const { opened: deleted, open: isDeleted } = gate()
   const wait = tool({ name: 'wait', description: 'Waits.', input: z.object({}), execute: () => deleted }) as Tool
   const { client, threads } = await stage([respond(say('I wait.'), call('wait'))], { tools: [wait] })
   const one = client()
@@ -198,11 +196,8 @@ test('a client keeps nothing of a thread that is deleted while it streams (UI2)'
 
 test('a client that disconnects stops nothing, and nothing more is read for it (UI1)', async () => {
   let isReading = 0
-  let open = () => {}
-  const gate = new Promise<void>((resolve) => {
-    open = resolve
-  })
-  const wait = tool({ name: 'wait', description: 'Waits.', input: z.object({}), execute: () => gate }) as Tool
+  const { opened, open } = gate()
+  const wait = tool({ name: 'wait', description: 'Waits.', input: z.object({}), execute: () => opened }) as Tool
   const model = scriptedModel([respond(say('I wait.'), call('wait')), respond(say('Done.'))])
   const real = createThreads({ agent: createAgent({ model, tools: [wait] }), store: memoryThreads() })
   const watched = (turn: Turn | undefined): Turn | undefined =>

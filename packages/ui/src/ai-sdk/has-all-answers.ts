@@ -32,9 +32,10 @@ function isAnswered({ id, toolCallId, payload }: ChatQuestion, parts: readonly o
   const cards = parts.filter(isRecord).filter((part) => toolCallId !== undefined && part.toolCallId === toolCallId)
   const asking = cards.find(({ approval }) => isRecord(approval) && approval.id === id)
   if (asking) return asking.state === 'approval-responded'
-  const { state, preliminary } = cards.at(-1) ?? {}
+  const card = cards.at(-1)
+  if (!card || toolCallId === undefined) return undefined
   const { type, id: callId } = Object(payload)
-  const isClientCall = type === 'tool-call' && toolCallId !== undefined && isCardOf(toolCallId, String(callId))
-  if (cards.length === 0) return undefined
-  return isClientCall ? (state === 'output-available' && preliminary !== true) || state === 'output-error' : undefined
+  if (type !== 'tool-call' || !isCardOf(toolCallId, String(callId))) return undefined
+  const { state, preliminary } = card
+  return (state === 'output-available' && preliminary !== true) || state === 'output-error'
 }

@@ -1,6 +1,7 @@
 /** The cards of calls inside calls, as the reader of a turn has them. */
 
 import type { ToolMessage } from '@meanwhile/core'
+import { sameInput } from '@meanwhile/core/calls'
 import type { InsideCard } from '@meanwhile/threads'
 import { cardIdOf, titleOf } from './card.ts'
 import type { InnerCall, TurnUpdate } from './turn-update.ts'
@@ -43,7 +44,7 @@ export class InnerCards {
   show(call: InnerCall, step: number): boolean {
     const told = this.#told.get(call.id)
     // Another call may have the same path: the run of an agent inside may repeat the ids of an earlier run.
-    if (told && !told.hasEnded && isSameInput(told.call.input, call.input)) return true
+    if (told && !told.hasEnded && sameInput(told.call.input, call.input)) return true
     this.#told.set(call.id, { ...told, call, step, hasEnded: false })
     this.#tell({ type: 'inner-call', call })
     return false
@@ -65,8 +66,4 @@ export class InnerCards {
     if (told) this.#told.set(id, { ...told, hasEnded: true })
     this.#tell({ type: 'inner-result', id, message })
   }
-}
-
-export function isSameInput(input: unknown, other: unknown): boolean {
-  return JSON.stringify(input) === JSON.stringify(other)
 }

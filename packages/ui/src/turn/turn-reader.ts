@@ -1,11 +1,11 @@
 /** Converts the events of a turn to updates for its reader: one state machine for every protocol. */
 
-import type { AgentResult, AssistantMessage, InterruptedResult, Json, ToolMessage, UserMessage } from '@meanwhile/core'
+import type { AgentResult, AssistantMessage, InterruptedResult, ToolMessage, UserMessage } from '@meanwhile/core'
 import type { EndStatus, ErrorInfo, ThreadEventBody } from '@meanwhile/threads'
-import { InnerCards, isSameInput } from './inner-cards.ts'
+import { OpenQuestions } from './open-questions.ts'
 import { OpenStep } from './open-step.ts'
-import { askedOnCards, questionOf } from './question-of.ts'
-import type { PartType, Question, TurnUpdate } from './turn-update.ts'
+import { questionOf } from './question-of.ts'
+import type { PartType, TurnUpdate } from './turn-update.ts'
 
 /** An event of a thread's turn, or of a run without a thread. */
 export type ReadEvent = ThreadEventBody & { readonly turn?: string; readonly cursor?: string }
@@ -23,11 +23,7 @@ export class TurnReader {
   #steps = 0
   /** Results that were sent, as JSON, by call. */
   readonly #results = new Map<string, string>()
-  /** Open questions, by id. */
-  readonly #questions = new Map<string, Question>()
-  /** Committed calls, by id. */
-  readonly #calls = new Map<string, TurnUpdate & { readonly type: 'call' }>()
-  readonly #inner = new InnerCards((update) => this.#tell(update))
+  readonly #questions = new OpenQuestions((update) => this.#tell(update))
   /** The ids of calls that tools make themselves: they have no part. */
   readonly #made = new Set<string>()
   /** Ids of the messages before the open step. */
@@ -69,15 +65,13 @@ export class TurnReader {
         if (event.maker !== undefined) this.#made.add(event.callId)
         break
       case 'tool-end':
-        if (!this.#made.has(event.callId) || this.#calls.has(event.callId)) this.#result(event.message)
+        if (!this.#made.has(event.callId) || this.#questions.hasCall(event.callId)) this.#result(event.message)
         break
       case 'question':
-        this.#askEarly(questionOf(event))
+        this.#questions.askEarly(questionOf(event), this.#steps)
         break
       case 'inside':
-        for (const card of event.cards)
-          if (card.path.length > 1) this.#inner.read(card, this.#steps)
-          else this.#showInput(event.callId, card.input)
+        for (const card of event.cards) this.#questions.read(card, this.#steps)
         break
       case 'step-end':
         this.#endStep()
@@ -162,7 +156,7 @@ export class TurnReader {
         this.#steps = update.step
       }
       this.#tell(update)
-      if (update.type === 'call') this.#calls.set(update.call.id, update)
+      if (update.type === 'call') this.#questions.committed(update)
     })
     return this.#step
   }
@@ -181,11 +175,9 @@ export class TurnReader {
   }
 
   #reset(step: OpenStep): void {
-    this.#inner.reset(step.ordinal)
-    for (const callId of step.reset()) {
-      this.#results.delete(callId)
-      this.#calls.delete(callId)
-    }
+    const callIds = step.reset()
+    this.#questions.reset(callIds, step.ordinal)
+    for (const callId of callIds) this.#results.delete(callId)
   }
 
   #stands({ message, messageId, step }: ReadEvent & { readonly type: 'message' }): void {
@@ -220,39 +212,6 @@ export class TurnReader {
     this.#tell({ type: 'call-result', message, ...(before !== undefined && { revised: true }) })
   }
 
-  /** Sends a question before the turn waits, except that about a call inside a call: its card comes with the others, in the order of the questions. */
-  #askEarly(question: Question): void {
-    const { kind, card } = question
-    if (card?.title !== undefined && kind !== 'other') return
-    const isTaken = kind !== 'other' && [...this.#questions.values()].some((other) => other.card?.id === card?.id)
-    if (!isTaken && !this.#questions.has(question.id)) this.#ask(question)
-  }
-
-  #ask(question: Question): void {
-    const { id, kind } = question
-    const isShown = kind === 'other' || this.#showAsked(question)
-    if (this.#questions.has(id) && isShown) return
-    this.#questions.set(id, question)
-    this.#tell({ type: 'question', question })
-  }
-
-  /** Shows the input that a question is about. Returns whether the card has shown it already. */
-  #showAsked({ callId = '', card }: Question): boolean {
-    const { id = '', title, toolName = '', input } = card ?? {}
-    if (title !== undefined) return this.#inner.show({ id, title, toolName, input: input ?? null, callId }, this.#steps)
-    return input === undefined || this.#showInput(callId, input)
-  }
-
-  /** Shows another input of a call of the turn than the model wrote. Returns whether its card has shown it already. */
-  #showInput(callId: string, input: Json): boolean {
-    const shown = this.#calls.get(callId)
-    if (!shown || isSameInput(shown.call.input, input)) return true
-    const update = { ...shown, call: { ...shown.call, input } }
-    this.#calls.set(callId, update)
-    this.#tell(update)
-    return false
-  }
-
   #resume(cause: 'answer' | 'recovery' | 'retry', messages: readonly string[]): void {
     this.#tell({ type: 'turn-resumed', cause })
     const counts = new Set(messages)
@@ -267,20 +226,13 @@ export class TurnReader {
     const step = this.#step
     const isRetracted = step?.messageId !== undefined && !counts.has(step.messageId)
     if (step && (isRetracted || !step.message)) this.#reset(step)
-    // The question counts as closed until it is sent again.
-    for (const { callId, card } of this.#questions.values()) {
-      const call = callId === undefined || card?.title !== undefined ? undefined : this.#calls.get(callId)
-      if (call && !this.#results.has(call.call.id)) this.#tell(call)
-      if (card) this.#inner.goOn(card.id, this.#steps)
-    }
-    this.#questions.clear()
+    this.#questions.close((callId) => this.#results.has(callId), this.#steps)
   }
 
   #wait({ interrupts, settled }: Pick<InterruptedResult, 'interrupts' | 'settled'>): void {
     for (const message of settled) this.#result(message)
     const questions = interrupts.map(questionOf)
-    const asked = new Set(askedOnCards(questions))
-    for (const question of questions) if (question.kind === 'other' || asked.has(question)) this.#ask(question)
+    this.#questions.askAll(questions, this.#steps)
     this.#tell({ type: 'turn-waiting', questions })
   }
 
