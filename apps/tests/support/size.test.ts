@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { ofEachKind } from './size.ts'
+import { byTurns, ofEachKind, sized } from './size.ts'
 
-const cases = 'aaaaaaabbc'.split('').map((kind, at) => ({ kind, at }))
-const picked = (most: number) =>
-  ofEachKind(cases, ({ kind }) => kind, { small: most, middle: most, whole: most }).map(({ kind, at }) => kind + at)
+test('in small runs the first case of each kind stays, in larger runs all', () => {
+  const picked = ofEachKind(['a0', 'a1', 'b2', 'a3', 'c4'], (name) => name.slice(0, 1))
+  expect(picked).toHaveLength(sized({ small: 3, middle: 5, whole: 5 }))
+  expect(picked).toEqual(expect.arrayContaining(['a0', 'b2', 'c4']))
+})
 
-test('of each kind some cases stay, spread over it', () => {
-  expect(picked(1)).toEqual(['a0', 'b7', 'c9'])
-  expect(picked(2)).toEqual(['a0', 'a4', 'b7', 'b8', 'c9'])
-  expect(picked(3)).toEqual(['a0', 'a3', 'a5', 'b7', 'b8', 'c9'])
-  expect(picked(7)).toHaveLength(cases.length)
+test('by turns the cases use all values, as many each as it says', () => {
+  const taken = [0, 1, 2, 3].map((place) => byTurns(['a', 'b', 'c'], { small: 2, middle: 2, whole: 2 }, place).join(''))
+  expect(taken).toEqual(['ab', 'bc', 'ca', 'ab'])
 })

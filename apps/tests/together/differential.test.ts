@@ -105,7 +105,7 @@ function count(executions: readonly string[]): Map<string, number> {
 const EFFECTS = ['read', 'idempotent', 'reversible', 'external'] as const
 
 /** In small runs one form of each quirk on each wire. */
-const forms = ofEachKind(quirks, ({ id, wire }) => `${id} ${wire}`, { small: 1, middle: 400, whole: 400 })
+const forms = ofEachKind(quirks, ({ id, wire }) => `${id} ${wire}`)
 
 const cases = forms.map((quirk, at) => ({
   ...quirk,

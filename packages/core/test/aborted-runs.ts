@@ -2,7 +2,15 @@
 
 import { vi } from 'vitest'
 import { z } from 'zod'
-import { AgentError, type AgentEvent, type AgentRun, type Middleware, type ToolContext, tool } from '../src/index.ts'
+import {
+  AgentError,
+  type AgentEvent,
+  type AgentRun,
+  type Middleware,
+  map,
+  type ToolContext,
+  tool,
+} from '../src/index.ts'
 import { collect } from '../src/testing.ts'
 
 export const forever = () => new Promise<never>(() => undefined)
@@ -38,13 +46,10 @@ export const earlyAndAgain: Middleware = {
   async *wrapModel(request, next, run) {
     for (;;) {
       try {
-        const flow = next(request)
-        for (;;) {
-          const step = await flow.next()
-          if (step.done) return step.value
-          if (step.value.type === 'tool-call') run.callTool(step.value.call).catch(() => undefined)
-          yield step.value
-        }
+        return yield* map(next(request), (event) => {
+          if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
+          return event
+        })
       } catch (error) {
         if (run.signal.aborted) throw error
       }

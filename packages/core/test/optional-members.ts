@@ -13,6 +13,7 @@ import {
   interrupt,
   type Middleware,
   runLocal,
+  settle,
   type Tool,
   tool,
 } from '@meanwhile/core'
@@ -163,18 +164,11 @@ const twiceAtOnce: Middleware = {
   name: 'twice at once',
   async *wrapToolCall(call, next) {
     const calls = [call, { ...call, input: { request: 'Ask again.' } }]
-    const [first, second] = await Promise.allSettled(calls.map((one) => resultOf(next(one))))
+    const [first, second] = await Promise.allSettled(calls.map((one) => settle(next(one))))
     if (second?.status === 'rejected') throw second.reason
     if (first?.status !== 'fulfilled') throw first?.reason
     return first.value
   },
-}
-
-async function resultOf<Result>(flow: AsyncGenerator<unknown, Result>): Promise<Result> {
-  for (;;) {
-    const step = await flow.next()
-    if (step.done) return step.value
-  }
 }
 
 /** The agent before its stop, or the one that resumes. */

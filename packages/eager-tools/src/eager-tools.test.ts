@@ -3,6 +3,7 @@ import {
   type Message,
   type Middleware,
   type ModelEvent,
+  map,
   type Run,
   runLocal,
   type Tool,
@@ -27,18 +28,14 @@ test('a read starts in the same turn of the event loop in which its closing delt
   const model = scriptedModel([respond(call('look', { n: 1 }, { id: 'c1', deltas: 1 }), wait(1), say('So.')), done])
   const seen: Middleware = {
     name: 'seen',
-    async *wrapModel(request, next) {
-      const flow = next(request)
-      for (;;) {
-        const step = await flow.next()
-        if (step.done) return step.value
-        if (step.value.type === 'tool-input-closed') {
+    wrapModel: (request, next) =>
+      map(next(request), (event) => {
+        if (event.type === 'tool-input-closed') {
           // The fake clock does not replace this function: it ends the turn, whatever the microtasks do.
           process.nextTick(() => queueMicrotask(() => turns.push(...log, 'turn over')))
         }
-        yield step.value
-      }
-    },
+        return event
+      }),
   }
   await played(createAgent({ model, tools, middleware: [eagerTools(), seen] }).run('Go'))
   expect(turns).toEqual(['0 look 1', 'turn over'])

@@ -136,6 +136,8 @@ test.for(everywhere)('$wire over $over: the journal has the request, and no secr
 // Every script and every quirk is the same on every transport byte for byte, however it is cut.
 interface Case {
   readonly title: string
+  /** The forms of one quirk are of one kind. */
+  readonly kind: string
   readonly wire: WireName
   readonly reply: ScriptedReply
   /** For a response that does not end: how much of it is awaited. */
@@ -154,9 +156,12 @@ const scripts: Readonly<Record<string, ScriptedReply>> = {
 }
 
 const cases: readonly Case[] = [
-  ...Object.entries(scripts).flatMap(([title, reply]) => WIRE_NAMES.map((wire) => ({ title, wire, reply }))),
+  ...Object.entries(scripts).flatMap(([title, reply]) =>
+    WIRE_NAMES.map((wire) => ({ title, kind: title, wire, reply })),
+  ),
   ...quirks.map((quirk) => ({
     title: `q${quirk.id}, ${quirk.title}`,
+    kind: quirk.id,
     wire: quirk.wire,
     reply: quirkResponse(quirk),
     ...(quirk.ending?.end === 'stall' && { leaveAfter: 300 }),
@@ -181,10 +186,10 @@ const sliced = cases.map((case_, at) => ({
   slices: byTurns(SLICES, { small: 1, middle: 3, whole: 3 }, at),
   expected: new Map<Slice, Promise<Heard>>(),
 }))
-// In small runs one of each kind on each transport: the quirks with the same id on one wire are forms of one kind.
-const others = onEvery(
-  ofEachKind(sliced, ({ title, wire }) => `${title.split(',')[0]} ${wire}`, { small: 1, middle: 400, whole: 400 }),
-).filter(({ transport }) => transport !== exact)
+// In small runs one of each kind on each wire and transport.
+const others = onEvery(ofEachKind(sliced, ({ kind, wire }) => `${kind} ${wire}`)).filter(
+  ({ transport }) => transport !== exact,
+)
 
 test.for(others)(
   '$wire over $over has the same bytes as the fetch of a mock: $title',

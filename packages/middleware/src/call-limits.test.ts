@@ -2,6 +2,7 @@ import {
   createAgent,
   interrupt,
   type Middleware,
+  map,
   type Run,
   runLocal,
   type Tool,
@@ -172,15 +173,11 @@ test('inside retryModel it counts attempts, outside model calls (N15)', async ()
 /** Makes the model’s calls as soon as they are sealed. */
 const startsEarly = (isEarly: (call: ToolCall) => boolean): Middleware => ({
   name: 'early',
-  async *wrapModel(request, next, run) {
-    const flow = next(request)
-    for (;;) {
-      const step = await flow.next()
-      if (step.done) return step.value
-      if (step.value.type === 'tool-call' && isEarly(step.value.call)) void start(run, step.value.call)
-      yield step.value
-    }
-  },
+  wrapModel: (request, next, run) =>
+    map(next(request), (event) => {
+      if (event.type === 'tool-call' && isEarly(event.call)) void start(run, event.call)
+      return event
+    }),
 })
 const start = (run: Run, call: ToolCall) => run.callTool(call).catch(() => undefined)
 const early = startsEarly(({ name }) => name === 'look')

@@ -6,6 +6,7 @@ import {
   type Message,
   type Middleware,
   type ModelError,
+  map,
   RetriesExhaustedError,
   TimeoutError,
 } from '@meanwhile/core'
@@ -188,15 +189,11 @@ test('after an abort between two models the next is not called (N6)', async () =
     middleware: [
       {
         name: 'stopping',
-        async *wrapModel(request, next) {
-          const flow = next(request)
-          for (;;) {
-            const step = await flow.next()
-            if (step.done) return step.value
-            if (step.value.type === 'attempt-failed') controller.abort()
-            yield step.value
-          }
-        },
+        wrapModel: (request, next) =>
+          map(next(request), (event) => {
+            if (event.type === 'attempt-failed') controller.abort()
+            return event
+          }),
       },
       fallbackModel({ models: [other] }),
     ],

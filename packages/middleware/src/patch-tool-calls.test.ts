@@ -208,3 +208,14 @@ test('each message is looked at once, however many steps there are (N50)', async
   expect(looks.size).toBeGreaterThan(25)
   expect(Math.max(...looks.values())).toBeLessThanOrEqual(2)
 })
+
+test('a history that another middleware replaces between two steps is repaired as a whole (N50)', async () => {
+  const replacing: Middleware = {
+    name: 'replacing',
+    beforeModel: (_, { step }) => (step === 2 ? { messages: [user('Go'), calls('a'), user('And?')] } : undefined),
+  }
+  const look = tool({ name: 'look', description: 'Looks', input: z.object({}), execute: () => 'sunny' })
+  const model = scriptedModel([respond(call('look', {})), respond(say('Done.'))])
+  await createAgent({ model, tools: [look], middleware: [replacing, patchToolCalls()] }).run('Go')
+  expect(model.requests[1]?.messages).toEqual([user('Go'), calls('a'), missing('a'), user('And?')])
+})

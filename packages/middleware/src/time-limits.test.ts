@@ -6,6 +6,7 @@ import {
   Interrupt,
   interrupt,
   type Middleware,
+  map,
   type Progress,
   type Tool,
   type ToolContext,
@@ -47,15 +48,11 @@ const passing: Middleware = {
 
 const early: Middleware = {
   name: 'early',
-  async *wrapModel(request, next, run) {
-    const flow = next(request)
-    for (;;) {
-      const step = await flow.next()
-      if (step.done) return step.value
-      yield step.value
-      if (step.value.type === 'tool-call') run.callTool(step.value.call).catch(() => undefined)
-    }
-  },
+  wrapModel: (request, next, run) =>
+    map(next(request), (event) => {
+      if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
+      return event
+    }),
 }
 
 const works: Readonly<Record<string, Work>> = {

@@ -6,7 +6,7 @@ import { argumentsOf, fileUrl, joinText, metadataFor, nameOf, refuseFile } from 
 import { defined } from './defined.ts'
 import { isLikeOpenAI, noReasoningOf, REASONING_CONTENT, type Target } from './families.ts'
 import { isRecord } from './is-record.ts'
-import { oncePerTarget } from './once.ts'
+import { onceFor } from './once.ts'
 import { OPAQUE } from './opaque-data.ts'
 import { isBlank, outgoing, outgoingMessages } from './outgoing.ts'
 import { jsonSchemaFormat } from './output-schema.ts'
@@ -70,7 +70,7 @@ interface Written {
   readonly isUnthought?: boolean
 }
 
-const writtenOnce = oncePerTarget(paramOf)
+const writtenOnce = onceFor(paramOf)
 
 function toolsOf(request: ModelRequest, target: Target): Partial<Body> {
   const { tools, toolChoice } = offeredTools(request, target)

@@ -17,7 +17,7 @@ import { inputOf, metadataFor, nameOf, refuseFile } from './content.ts'
 import { defined } from './defined.ts'
 import type { Target } from './families.ts'
 import { isRecord } from './is-record.ts'
-import { oncePerTarget } from './once.ts'
+import { onceFor } from './once.ts'
 import { isBlank, outgoing, outgoingMessages } from './outgoing.ts'
 import { strictSchema } from './output-schema.ts'
 import { withFittingBudget } from './thinking-budget.ts'
@@ -80,7 +80,7 @@ function params(messages: readonly Readonly<Param>[]): Param[] {
 }
 
 /** Most blocks of a request are shared with the requests of other steps, and frozen. */
-const blocksOnce = oncePerTarget(blocksOf)
+const blocksOnce = onceFor(blocksOf)
 
 function blocksOf(message: Message, { provider }: Target): Param {
   if (message.role === 'assistant') return { role: 'assistant', content: assistantBlocks(message, provider) }

@@ -1,7 +1,4 @@
-/** Converts each message once, however many requests contain it: every step of a run sends the whole history again. */
-
-import type { Message } from '@meanwhile/core'
-import type { Target } from './families.ts'
+/** Converts each message and file once, however many requests contain it: every step of a run sends the whole history again. */
 
 /**
  * The same function for values that nobody can change, such as the messages of a run, which are frozen with everything in
@@ -18,15 +15,15 @@ export function once<Given extends object, Made extends object>(make: (given: Gi
   }
 }
 
-/** The same for a function that also depends on where the message goes. */
-export function oncePerTarget<Made extends object>(
-  make: (message: Message, target: Target) => Made,
-): (message: Message, target: Target) => Made {
-  const byTarget = new WeakMap<Target, (message: Message) => Made>()
-  return (message, target) => {
-    let convert = byTarget.get(target)
-    if (!convert) byTarget.set(target, (convert = once((one: Message) => make(one, target))))
-    return convert(message)
+/** The same for a function that also depends on where the value goes, such as the target of a message. */
+export function onceFor<Given extends object, Goal extends object, Made extends object>(
+  make: (given: Given, goal: Goal) => Made,
+): (given: Given, goal: Goal) => Made {
+  const byGoal = new WeakMap<Goal, (given: Given) => Made>()
+  return (given, goal) => {
+    let convert = byGoal.get(goal)
+    if (!convert) byGoal.set(goal, (convert = once((one: Given) => make(one, goal))))
+    return convert(given)
   }
 }
 

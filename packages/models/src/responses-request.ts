@@ -14,7 +14,7 @@ import { argumentsOf, fileUrl, joinText, metadataFor, nameOf, refuseFile } from 
 import { defined } from './defined.ts'
 import type { Target } from './families.ts'
 import { isRecord } from './is-record.ts'
-import { oncePerTarget } from './once.ts'
+import { onceFor } from './once.ts'
 import { isBlank, outgoing, outgoingMessages } from './outgoing.ts'
 import { jsonSchemaFormat } from './output-schema.ts'
 import { isOpaque } from './responses-content.ts'
@@ -61,7 +61,7 @@ function sharedItems(messages: readonly Message[], target: Target): Item[] {
   return withIdsOnce(messages.flatMap((message) => itemsOnce(message, target)))
 }
 
-const itemsOnce = oncePerTarget(itemsOf)
+const itemsOnce = onceFor(itemsOf)
 
 function itemsOf(message: Message, target: Target): Item[] {
   if (message.role === 'assistant') return assistantItems(message, target)

@@ -2,7 +2,7 @@
 
 import { type AssistantMessage, ConfigError, type ContentPart, type FilePart, type Message } from '@meanwhile/core'
 import type { Target } from './families.ts'
-import { once } from './once.ts'
+import { onceFor } from './once.ts'
 import type { WireName } from './wire-name.ts'
 
 /** The types of images that every wire takes, and the beginning of their base64. */
@@ -162,20 +162,11 @@ interface Judged {
   readonly problem?: string | undefined
 }
 
-const judges = new WeakMap<WireFiles, (given: FilePart) => Judged>()
-
 /** The file in its usual form, and why the wire does not take it, if so. A file is read to its end for this, so once. */
-function judged(given: FilePart, files: WireFiles): Judged {
-  let judge = judges.get(files)
-  if (!judge) {
-    judge = once((one: FilePart) => {
-      const file = normal(one)
-      return { file, problem: problemOf(file, files) }
-    })
-    judges.set(files, judge)
-  }
-  return judge(given)
-}
+const judged = onceFor((given: FilePart, files: WireFiles): Judged => {
+  const file = normal(given)
+  return { file, problem: problemOf(file, files) }
+})
 
 function unsupported({ mediaType, data }: FilePart, { name }: WireFiles): string {
   return `${name} does not support files of type ${mediaType}${typeof data === 'string' ? '' : ' given as a URL'}`

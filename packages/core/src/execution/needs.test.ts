@@ -79,25 +79,15 @@ test('the resource keys of a tool with needs depend on the complete input, so th
     },
     execute: async (needed, { rest }) => void got.push(needed, await rest),
   }) as Tool
-  const parted: Middleware = {
-    name: 'parted',
-    async *wrapModel(request, next, run) {
-      const flow = next(request)
-      for (;;) {
-        const step = await flow.next()
-        if (step.done) return step.value
-        if (step.value.type === 'tool-input-start') {
-          const { id, name } = step.value
-          const whole = { type: 'tool-call', id, name, input: { path: 'a', from: 1 } } as const
-          const rest = sleep(20).then(() => whole)
-          run.callTool({ ...whole, input: { path: 'a' } }, { rest }).catch(() => undefined)
-          await sleep(10)
-          expect([judged, got]).toEqual([[], []])
-        }
-        yield step.value
-      }
-    },
-  }
+  const parted = afterEvents(async (event, run) => {
+    if (event.type !== 'tool-input-start') return
+    const { id, name } = event
+    const whole = { type: 'tool-call', id, name, input: { path: 'a', from: 1 } } as const
+    const rest = sleep(20).then(() => whole)
+    run.callTool({ ...whole, input: { path: 'a' } }, { rest }).catch(() => undefined)
+    await sleep(10)
+    expect([judged, got]).toEqual([[], []])
+  })
   const model = scriptedModel([respond(call('read', { path: 'a', from: 1 }, { id: 'c' })), respond(say('Done.'))])
   await createAgent({ model, tools: [read], middleware: [parted] }).run('Go')
   expect(model.requests[0]?.tools.map(({ needs }) => needs)).toEqual([undefined])

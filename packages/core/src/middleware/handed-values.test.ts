@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { between, endOf, good, wrapHooks } from '../../test/faulty-middleware.ts'
 import { echo, toolOf } from '../../test/tools.ts'
-import { createAgent, type Flow, type Middleware, MiddlewareError } from '../index.ts'
+import { createAgent, type Flow, type Message, type Middleware, MiddlewareError } from '../index.ts'
 import { call, respond, say, scriptedModel } from '../testing.ts'
 
 // Values that middleware and tools pass on to core.
@@ -79,6 +79,35 @@ test.for(members)(
     expect(requests).toBe(0)
   },
 )
+
+test('a history that a wrap received and passes on is not checked again (P16)', async () => {
+  const readsWith = async (wraps: number) => {
+    let reads = 0
+    function counted(message: Message): Message {
+      const content = () => {
+        reads++
+        return message.content
+      }
+      return Object.defineProperty({ ...message }, 'content', { get: content })
+    }
+    const counting: Middleware = {
+      name: 'counting',
+      wrapModel: (request, next) => next({ ...request, messages: request.messages.map(counted) }),
+    }
+    const passing = Array.from(
+      { length: wraps },
+      (_, n): Middleware => ({
+        name: `passing ${n}`,
+        wrapModel: (request, next) => next({ ...request }),
+      }),
+    )
+    await endOf([counting, ...passing])
+    return reads
+  }
+  const reads = await readsWith(0)
+  expect(reads).toBeGreaterThan(0)
+  expect(await readsWith(5)).toBe(reads)
+})
 
 test('a wrap that catches what next throws may pass on something better (P16)', async () => {
   const careful: Middleware = {

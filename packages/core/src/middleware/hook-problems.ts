@@ -78,11 +78,13 @@ export function verdictProblem(verdict: Unchecked<Verdict>): string | undefined 
     : `feedback must be a text or a list of messages${partsHint(feedback)}`
 }
 
-/** Returns a frozen copy of the request that a wrap passes on. Throws `TypeError` if no model could be called with it. */
+/**
+ * Returns a frozen copy of the request that a wrap passes on. Throws `TypeError` if no model could be called with it. The history of the request
+ * that the wrap `received` has been checked.
+ */
 export function checkedRequest(request: ModelRequest, received?: ModelRequest): ModelRequest {
   const given: unknown = request
   if (!isRecord(given)) throw new TypeError('it is not a request')
-  // The history that the wrap received has been checked.
   const wrong = wrongIn(received && given.messages === received.messages ? { ...given, messages: [] } : given, REQUEST)
   if (wrong) throw new TypeError(`the request has no valid ${wrong}${partsHint(given[wrong])}`)
   return Object.freeze({ ...request })

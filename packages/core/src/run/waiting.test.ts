@@ -11,6 +11,7 @@ import {
   interrupt,
   type Middleware,
   ModelError,
+  map,
   runTool,
   type Tool,
   type ToolContext,
@@ -157,14 +158,11 @@ const eager: Middleware = {
   name: 'eager',
   async *wrapModel(request, next, run) {
     for (let left = 1; ; left--) {
-      const flow = next(request)
       try {
-        for (;;) {
-          const step = await flow.next()
-          if (step.done) return step.value
-          if (step.value.type === 'tool-call') run.callTool(step.value.call).catch(() => undefined)
-          yield step.value
-        }
+        return yield* map(next(request), (event) => {
+          if (event.type === 'tool-call') run.callTool(event.call).catch(() => undefined)
+          return event
+        })
       } catch (error) {
         if (left === 0 || !(error instanceof ModelError)) throw error
       }

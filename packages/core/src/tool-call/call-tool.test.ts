@@ -8,6 +8,7 @@ import {
   callsOf,
   createAgent,
   type Middleware,
+  map,
   type Run,
   type ToolCall,
   ToolDiscardedError,
@@ -195,19 +196,15 @@ test('a call of an earlier step is forgotten, and its id still returns its resul
   const asked: unknown[] = []
   const early: Middleware = {
     name: 'early',
-    async *wrapModel(request, next, run) {
-      const flow = next(request)
-      for (;;) {
-        const step = await flow.next()
-        if (step.done) return step.value
-        if (step.value.type === 'tool-call') {
+    wrapModel: (request, next, run) =>
+      map(next(request), (event) => {
+        if (event.type === 'tool-call') {
           const attributes = { step: run.step }
           held.push(new WeakRef(attributes))
-          promises.push(run.callTool(step.value.call, { attributes }))
+          promises.push(run.callTool(event.call, { attributes }))
         }
-        yield step.value
-      }
-    },
+        return event
+      }),
     async beforeFinalAnswer(_, run) {
       asked.push(run.cancelTool('x'), run.toolStatus('x')?.state, await run.stood('x'))
       asked.push(run.callTool(noteCall('x', { text: 'a' })) === promises[0])

@@ -27,7 +27,7 @@ function modelOf({ wire }: Quirk, fetch: typeof globalThis.fetch): Model {
 }
 
 /** In small runs one form of each quirk on each wire: the tests of the adapters read all of them. */
-const forms = ofEachKind(quirks, ({ id, wire }) => `${id} ${wire}`, { small: 1, middle: 400, whole: 400 })
+const forms = ofEachKind(quirks, ({ id, wire }) => `${id} ${wire}`)
 
 test.for(forms)('on $wire: $title; the client has the messages of the thread (q$id, UI2, UI5)', async (quirk) => {
   const mock = mockModels({

@@ -25,7 +25,7 @@ function threadsOf(quirk: Quirk) {
 }
 
 /** In small runs one form of each quirk on each wire: the tests of the adapters read all of them. */
-const forms = ofEachKind(quirks, ({ id, wire }) => `${id} ${wire}`, { small: 1, middle: 400, whole: 400 })
+const forms = ofEachKind(quirks, ({ id, wire }) => `${id} ${wire}`)
 
 test.for(forms)('on $wire: $title, and a browser has the messages of the thread (UI2, UI5, q$id)', async (quirk) => {
   const threads = threadsOf(quirk)
