@@ -30,8 +30,10 @@ export type { ThreadInside, ThreadMessage, ThreadState, TurnState } from './thre
 export type {
   Change,
   ChangeOptions,
+  CheckpointBase,
   EventQuery,
   LoadOptions,
+  SavedCheckpoint,
   StoredEvent,
   StoredThread,
   ThreadRecord,

@@ -116,6 +116,32 @@ export interface StoredThread {
   readonly turns: readonly TurnRecord[]
 }
 
+/** An event with which the history of a checkpoint begins. It is stored before the checkpoint, or in the same change, and stays as long as the checkpoint. */
+export interface CheckpointBase {
+  /** The id of the thread. */
+  readonly thread: string
+  /** The `seq` of the first event that has these messages. */
+  readonly from: number
+  /** The `seq` of the event: a `turn-start`, or a `history-replaced` of the turn itself. */
+  readonly seq: number
+  /** How many messages the history has up to this event. */
+  readonly count: number
+  /** The hash of these messages. */
+  readonly hash: string
+}
+
+/** A checkpoint to save. */
+export interface SavedCheckpoint {
+  /** The id of the run. */
+  readonly id: string
+  /** The whole checkpoint. */
+  readonly checkpoint: StoredCheckpoint
+  /** The revision that it replaces, or 0. */
+  readonly expected: number
+  /** The store need not store the messages up to this event again, if its `checkpoints.load` adds them. */
+  readonly base?: CheckpointBase
+}
+
 /** A change to a thread, written in one transaction. Absent members change nothing. */
 export interface Change<Result> {
   /** What `ThreadStore.change` resolves to. */
@@ -136,7 +162,7 @@ export interface Change<Result> {
    */
   readonly supersededFrom?: number
   /** A checkpoint to save, as by `CheckpointStore.save`. If that throws, nothing of the change is written. */
-  readonly checkpoint?: { readonly id: string; readonly checkpoint: StoredCheckpoint; readonly expected: number }
+  readonly checkpoint?: SavedCheckpoint
   /** Ids of checkpoints to delete. */
   readonly deletedCheckpoints?: readonly string[]
   /** Deletes all turns, events and checkpoints of the thread. */

@@ -1,8 +1,10 @@
 /** Stores threads in memory: for tests, and for conversations that may be lost with the process. */
 
+import { checkpointText, loadedCheckpoint } from '../stored-checkpoint.ts'
 import { newestTurn } from '../thread-records.ts'
 import type {
   Change,
+  EventQuery,
   LoadOptions,
   StoredEvent,
   StoredThread,
@@ -10,7 +12,7 @@ import type {
   ThreadStore,
   TurnRecord,
 } from '../thread-store.ts'
-import { byNumber, checkpointText, conflictOf, isOpen } from './shared.ts'
+import { byNumber, conflictOf, isOpen } from './shared.ts'
 
 interface ThreadData {
   thread: ThreadRecord
@@ -27,12 +29,9 @@ export function memoryThreads(): ThreadStore {
   const revisions = new Map<string, { readonly revision: number; readonly savedAt: number; readonly text: string }>()
 
   const checkpoints: ThreadStore['checkpoints'] = {
-    async load(id) {
-      const found = revisions.get(id)
-      return found && JSON.parse(found.text)
-    },
+    load: (id) => loadedCheckpoint(id, async () => revisions.get(id)?.text, events),
     async save(id, checkpoint, expected) {
-      saveCheckpoint(id, checkpointText(checkpoint, expected), checkpoint.revision, expected)
+      saveCheckpoint(id, checkpointText({ checkpoint, expected }), checkpoint.revision, expected)
     },
     async delete(id) {
       revisions.delete(id)
@@ -67,7 +66,7 @@ export function memoryThreads(): ThreadStore {
 
   function write(id: string, change: Change<unknown>): void {
     const { checkpoint, droppedThrough, supersededFrom } = change
-    const text = checkpoint && checkpointText(checkpoint.checkpoint, checkpoint.expected)
+    const text = checkpoint && checkpointText(checkpoint)
     if (checkpoint) checkRevision(checkpoint.id, checkpoint.expected)
     const thread = change.thread ?? threads.get(id)?.thread
     if (!thread) return
@@ -102,6 +101,15 @@ export function memoryThreads(): ThreadStore {
     else open.delete(id)
   }
 
+  async function events(
+    id: string,
+    { after = 0, turn, keptOnly = false, limit = Number.POSITIVE_INFINITY }: EventQuery = {},
+  ): Promise<readonly StoredEvent[]> {
+    const fits = (one: ThreadData['events'][number]) =>
+      !one.isSuperseded && one.seq > after && (!turn || one.turn === turn) && (!keptOnly || one.isKept)
+    return copy((threads.get(id)?.events ?? []).filter(fits).slice(0, limit))
+  }
+
   return {
     checkpoints,
     async load(id, options) {
@@ -112,11 +120,7 @@ export function memoryThreads(): ThreadStore {
       write(id, change)
       return change.result
     },
-    async events(id, { after = 0, turn, keptOnly = false, limit = Number.POSITIVE_INFINITY } = {}) {
-      const fits = (one: ThreadData['events'][number]) =>
-        !one.isSuperseded && one.seq > after && (!turn || one.turn === turn) && (!keptOnly || one.isKept)
-      return copy((threads.get(id)?.events ?? []).filter(fits).slice(0, limit))
-    },
+    events,
     async turns(id) {
       const turns = [...(threads.get(id)?.turns.values() ?? [])]
       return copy(turns.filter(({ isSuperseded }) => !isSuperseded).sort(byNumber))

@@ -69,6 +69,12 @@ export function statementsIn(name: string) {
             ) LIMIT $2
         )
       ) AS due LIMIT $2`,
+    checkpoint: `${onPrimary}SELECT revision, checkpoint FROM ${checkpoints} WHERE key = $1`,
+    insertCheckpoint: `INSERT INTO ${checkpoints} (key, revision, save, saved_at, checkpoint)
+      VALUES ($1, $2, $3, clock_timestamp(), $4) ON CONFLICT (key) DO NOTHING RETURNING 1`,
+    updateCheckpoint: `UPDATE ${checkpoints} SET revision = $2, save = $3, saved_at = clock_timestamp(), checkpoint = $4
+      WHERE key = $1 AND revision = $5 RETURNING 1`,
+    deleteCheckpoints: `DELETE FROM ${checkpoints} WHERE key = ANY($1::text[])`,
     now: `${onPrimary}SELECT ${NOW} AS now`,
     forgetSuperseded: `DELETE FROM ${checkpoints} WHERE key IN (SELECT key FROM ${turns} WHERE thread = $1 AND start >= $2)`,
     eraseCheckpoints: `DELETE FROM ${checkpoints} WHERE key IN (SELECT key FROM ${turns} WHERE thread = $1)`,

@@ -1,6 +1,6 @@
 /** Functions that all stores of this package share. */
 
-import { CheckpointConflictError, type StoredCheckpoint } from '@meanwhile/core'
+import { CheckpointConflictError } from '@meanwhile/core'
 import { newestTurn } from '../thread-records.ts'
 import type { Change, StoredThread, TurnRecord } from '../thread-store.ts'
 
@@ -44,14 +44,6 @@ export function turnRows(stored: StoredThread | undefined, change: Change<unknow
 
 function isQueued({ status }: TurnRecord): boolean {
   return status === 'queued'
-}
-
-/** Returns the JSON text of a checkpoint. Throws a `RangeError` unless the revision is a safe integer above `expected`. */
-export function checkpointText(checkpoint: StoredCheckpoint, expected: number): string {
-  const { revision } = checkpoint
-  if (!Number.isSafeInteger(revision) || revision <= expected)
-    throw new RangeError(`revision ${revision} cannot be saved over revision ${expected}`)
-  return JSON.stringify(checkpoint)
 }
 
 /** Returns the error of a save over another revision than `expected`. `found`: the stored revision, if there is one. */

@@ -1,8 +1,9 @@
 /** Stores threads in a SQLite database, for the processes of one machine. */
 
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite'
-import { CheckpointCorruptError, CheckpointStoreError, ConfigError } from '@meanwhile/core'
+import { CheckpointStoreError, ConfigError } from '@meanwhile/core'
 import { setUpFile, whenUnlocked } from '@meanwhile/core/stores/sqlite'
+import { checkpointText, loadedCheckpoint } from '../stored-checkpoint.ts'
 import { ThreadError } from '../thread-errors.ts'
 import type {
   Change,
@@ -14,7 +15,7 @@ import type {
   ThreadStore,
   TurnRecord,
 } from '../thread-store.ts'
-import { checkpointText, conflictOf, PAUSED, turnRows } from './shared.ts'
+import { conflictOf, PAUSED, turnRows } from './shared.ts'
 
 /** Threads and checkpoints in one SQLite file. */
 export interface SqliteThreads extends ThreadStore {
@@ -81,7 +82,7 @@ export function sqliteThreads(path: string): SqliteThreads {
     for (const seq of change.retracted ?? []) sql.retract.run(key, seq)
     if (checkpoint) {
       const { id, checkpoint: saved, expected } = checkpoint
-      saveCheckpoint(id, checkpointText(saved, expected), saved.revision, expected)
+      saveCheckpoint(id, checkpointText(checkpoint), saved.revision, expected)
     }
     for (const run of change.deletedCheckpoints ?? []) sql.deleteCheckpoint.run(keyOf(run))
     if (change.deletesAll) for (const erase of [sql.eraseCheckpoints, sql.eraseTurns, sql.eraseEvents]) erase.run(key)
@@ -125,19 +126,21 @@ export function sqliteThreads(path: string): SqliteThreads {
     }
   }
 
+  function events(id: string, query: EventQuery = {}): Promise<readonly StoredEvent[]> {
+    return whenUnlocked('load', '', () => eventsIn(sql, keyOf(id), query))
+  }
+
   return {
     checkpoints: {
-      async load(id) {
-        const row = await whenUnlocked('load', id, () => sql.checkpoint.get(keyOf(id)))
-        if (!row) return undefined
-        try {
-          return JSON.parse(String(row.checkpoint))
-        } catch (cause) {
-          throw new CheckpointCorruptError(id, 'the stored text is not JSON', { cause })
+      load(id) {
+        const read = async () => {
+          const row = await whenUnlocked('load', id, () => sql.checkpoint.get(keyOf(id)))
+          return row && String(row.checkpoint)
         }
+        return loadedCheckpoint(id, read, events)
       },
       async save(id, checkpoint, expected) {
-        const text = checkpointText(checkpoint, expected)
+        const text = checkpointText({ checkpoint, expected })
         const save = () => saveCheckpoint(id, text, checkpoint.revision, expected)
         await whenUnlocked('save', id, () => atOnce(save))
       },
@@ -162,7 +165,7 @@ export function sqliteThreads(path: string): SqliteThreads {
       if (deletesAll) await emptyLog()
       return result
     },
-    events: (id, query = {}) => whenUnlocked('load', '', () => eventsIn(sql, keyOf(id), query)),
+    events,
     turns: (id) =>
       whenUnlocked('load', '', () => sql.turns.all(keyOf(id)).map(({ record }) => parsed<TurnRecord>(record))),
     async list({ after, limit }) {

@@ -2,6 +2,7 @@
 
 import { CheckpointConflictError } from '@meanwhile/core'
 import { storeContract } from '@meanwhile/core/testing'
+import { hashAfter, NO_MESSAGES } from '../stored-checkpoint.ts'
 import type { Change, StoredEvent, ThreadRecord, ThreadStore, TurnRecord } from '../thread-store.ts'
 
 /** An empty store for one case. */
@@ -249,6 +250,38 @@ const cases: readonly (readonly [string, Check])[] = [
       same(await elsewhere.events('t'), [], 'the events of a deleted thread')
       const left = { thread: threadOf('t', { isDeleted: true }), turns: [] }
       same(await elsewhere.load('t'), left, 'the record of a deleted thread')
+    },
+  ],
+  [
+    'a checkpoint that begins with the messages of stored events is loaded as it was saved',
+    async (store, elsewhere) => {
+      const messageOf = (text: string) => ({ role: 'user', content: `\0 \ud800 ${text}` }) as const
+      const [first, second, third] = [messageOf('a'), messageOf('b'), messageOf('c')]
+      const messages = [first, second, third]
+      const start = { type: 'turn-start', message: first, messageId: 'm1' } as const
+      const replaced = { type: 'history-replaced', messages: [first, second], runId: 'turn-1' } as const
+      const [turn, isKept] = ['turn-1', true]
+      const events: StoredEvent[] = [
+        { seq: 1, turn, isKept, event: start },
+        { seq: 5, turn, isKept, event: replaced },
+        { seq: 9, turn, isKept, event: { type: 'message', message: third, runId: turn } },
+      ]
+      const turns = [turnOf(1, 'running', { startSeq: 1 })]
+      const hashOf = (count: number) => messages.slice(0, count).reduce(hashAfter, NO_MESSAGES)
+      const saved = (revision: number, from: number, count: number) => {
+        const checkpoint = { runId: turn, revision, messages, steps: { begun: 1 } }
+        const base = { thread: '\ud800', from, seq: from, count, hash: hashOf(count) }
+        return { id: turn, checkpoint, expected: revision - 1, base }
+      }
+      const [begun, rewritten] = [saved(1, 1, 1), saved(2, 5, 2)]
+      await write(store, '\ud800', { thread: threadOf('\ud800'), turns, events, checkpoint: begun })
+      for (const reader of [store, elsewhere])
+        same(await reader.checkpoints.load(turn), begun.checkpoint, 'the checkpoint that begins with the first message')
+      await write(elsewhere, '\ud800', { checkpoint: rewritten })
+      same(await store.checkpoints.load(turn), rewritten.checkpoint, 'the checkpoint that begins with a new history')
+      const whole = { runId: turn, revision: 3, messages, steps: { begun: 2 } }
+      await store.checkpoints.save(turn, whole, 2)
+      same(await elsewhere.checkpoints.load(turn), whole, 'a checkpoint that was saved over it')
     },
   ],
   [
