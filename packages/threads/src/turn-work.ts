@@ -144,9 +144,9 @@ export class TurnWork implements LiveTurn {
       signal: this.#abort.signal,
       ...(context !== undefined && { context }),
     }
+    const checkpoint = this.#work.kind === 'begin' ? undefined : await this.#checkpoint()
     const { before, own } = await this.#turnEvents()
     const input = historyOf(before)
-    const checkpoint = this.#work.kind === 'begin' ? undefined : await this.#checkpoint()
     const history = checkpoint?.messages ?? input
     const unsent = this.#work.kind === 'begin' ? [] : await this.#reconcile(before, own, history, checkpoint?.sent)
     const answers = checkpoint ? openAnswers(checkpoint, this.turn) : {}
@@ -192,8 +192,10 @@ export class TurnWork implements LiveTurn {
     return { status: 'stopped', usage }
   }
 
-  #turnEvents(): Promise<TurnEvents> {
-    return turnEvents(this.#host.store, this.#thread, this.turn)
+  async #turnEvents(): Promise<TurnEvents> {
+    const events = await turnEvents(this.#host.store, this.#thread, this.turn)
+    this.#writer.readEvents(events)
+    return events
   }
 
   async #checkpoint() {
