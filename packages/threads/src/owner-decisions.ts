@@ -4,7 +4,7 @@ import type { Json, PendingInterrupt, ToolMessage, Usage } from '@meanwhile/core
 import type { EndStatus, ErrorInfo, ThreadEventBody } from './thread-events.ts'
 import { beginNext, queueOf, requeue } from './thread-queue.ts'
 import { activeTurn, type Claim, claimTurn, type Owner, ownTurn, type Work } from './thread-records.ts'
-import type { Change, StoredEvent, StoredThread, TurnRecord } from './thread-store.ts'
+import type { Change, StoredEvent, StoredThread, ThreadRecord, TurnRecord } from './thread-store.ts'
 
 /**
  * A process that takes over a turn skips this many numbers after the last stored event. Readers may have received events of the lost process that
@@ -41,7 +41,7 @@ export function saveProgress(
   const { joined = [], droppedThrough = 0 } = progress
   // A write whose outcome was unknown may have stored events already. No other process gives numbers to events of this thread.
   const events = progress.events.filter(({ seq }) => seq > stored.thread.seq)
-  const historyAt = events.findLast(({ event }) => event.type === 'history-replaced' && !('path' in event))?.seq
+  const replaced = events.findLast(({ event }) => event.type === 'history-replaced' && !('path' in event))
   const steering = queueOf(stored).filter(({ isSteering }) => isSteering)
   const joins = steering.flatMap((one): TurnRecord[] => {
     const seq = joined.find(({ turn }) => turn === one.id)?.seq
@@ -60,7 +60,7 @@ export function saveProgress(
     thread: {
       ...stored.thread,
       seq: Math.max(stored.thread.seq, events.at(-1)?.seq ?? 0, droppedThrough),
-      historyAt: historyAt ?? stored.thread.historyAt,
+      historyAt: replaced?.seq ?? historyAtWithout(progress.retracted, stored.thread, turn),
     },
     turns: [...held, ...joins],
     result: {
@@ -68,6 +68,11 @@ export function saveProgress(
       steering: steering.filter(({ id, isDropped }) => !isDropped && joins.every((one) => one.id !== id)),
     },
   }
+}
+
+/** Returns where the history begins after these events were retracted: they may contain the one that had replaced it. */
+function historyAtWithout(retracted: readonly number[] = [], thread: ThreadRecord, turn: TurnRecord): number {
+  return retracted.includes(thread.historyAt) ? (turn.historyAt ?? 0) : thread.historyAt
 }
 
 /** How a turn has ended, or the questions that it waits for. */
