@@ -7,6 +7,7 @@ import {
   AnswerError,
   type Message,
   type ResumeOptions,
+  storedResult,
   UnknownInterruptError,
 } from '@meanwhile/core'
 import { inTrace } from '@meanwhile/core/calls'
@@ -199,7 +200,10 @@ export class TurnWork implements LiveTurn {
   }
 
   async #checkpoint() {
-    return readCheckpoint(await this.#host.store.checkpoints.load(this.turn.id))
+    const stored = await this.#host.store.checkpoints.load(this.turn.id)
+    // This throws if it is damaged, before its messages enter the thread.
+    if (stored !== undefined) storedResult(stored)
+    return readCheckpoint(stored)
   }
 
   /**
