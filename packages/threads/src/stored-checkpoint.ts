@@ -1,7 +1,7 @@
 /** Writes and reads the stored text of a checkpoint. The messages that the events of its thread already have are not in the text. */
 
-import { hash } from 'node:crypto'
 import { CheckpointCorruptError, type Message } from '@meanwhile/core'
+import { hash } from '@meanwhile/core/calls'
 import { readCheckpoint } from './run-checkpoint.ts'
 import { historyOf } from './thread-history.ts'
 import type { CheckpointBase, SavedCheckpoint, ThreadStore } from './thread-store.ts'
@@ -11,7 +11,7 @@ export const NO_MESSAGES = ''
 
 /** Returns the hash of a history that has one message more than the history with the hash `before`. */
 export function hashAfter(before: string, message: unknown): string {
-  return hash('sha256', before + JSON.stringify(message), 'base64')
+  return hash(before + JSON.stringify(message))
 }
 
 /**
