@@ -12,6 +12,7 @@ export {
   ThreadError,
   ThreadExistsError,
   ThreadIdError,
+  TooManyTurnsError,
   UnknownMessageError,
   UnknownTurnError,
 } from './thread-errors.ts'
@@ -31,6 +32,7 @@ export type {
   Change,
   ChangeOptions,
   EventQuery,
+  LeasedTurn,
   LoadOptions,
   StoredEvent,
   StoredThread,

@@ -127,11 +127,23 @@ export function memoryThreads(): ThreadStore {
       const live = after !== undefined && from === 0 ? [] : all.slice(from).filter(({ isDeleted }) => !isDeleted)
       return copy(live.slice(0, limit))
     },
+    async renewLeases(turns, lease) {
+      const known = new Map(turns.map(({ turn, leaseUntil }) => [turn, leaseUntil]))
+      const until = Date.now() + lease
+      const renewed = new Map<string, number>()
+      for (const id of open)
+        for (const turn of openTurns(threads.get(id)))
+          if (turn.status === 'running' && turn.closing === undefined && known.get(turn.id) === turn.leaseUntil) {
+            threads.get(id)?.turns.set(turn.id, { ...turn, leaseUntil: until })
+            renewed.set(turn.id, until)
+          }
+      return renewed
+    },
     async due(now, limit) {
       const due: string[] = []
       for (const id of open) {
         const data = threads.get(id)
-        const active = data && openTurns(data).find(({ status }) => status !== 'queued')
+        const active = openTurns(data).find(({ status }) => status !== 'queued')
         const isDue = active ? active.status === 'running' && active.leaseUntil < now : data?.thread.isPaused === false
         if (isDue) due.push(id)
         if (due.length === limit) break
@@ -141,8 +153,8 @@ export function memoryThreads(): ThreadStore {
   }
 }
 
-function openTurns({ turns }: ThreadData): readonly TurnRecord[] {
-  return [...turns.values()].filter((turn) => isOpen(turn) && !turn.isSuperseded)
+function openTurns(data: ThreadData | undefined): readonly TurnRecord[] {
+  return [...(data?.turns.values() ?? [])].filter((turn) => isOpen(turn) && !turn.isSuperseded)
 }
 
 function superseded<One extends object>(one: One): One & { readonly isSuperseded: true } {
