@@ -1,5 +1,6 @@
 /** Stores threads in memory: for tests, and for conversations that may be lost with the process. */
 
+import { type AssistantMessage, textOf } from '@meanwhile/core'
 import { newestTurn } from '../thread-records.ts'
 import type {
   Change,
@@ -15,9 +16,12 @@ import { byNumber, checkpointText, conflictOf, isOpen } from './shared.ts'
 interface ThreadData {
   thread: ThreadRecord
   /** By id. */
-  readonly turns: Map<string, TurnRecord & { readonly isSuperseded?: true }>
+  readonly turns: Map<string, KeptTurn>
   events: (StoredEvent & { readonly isSuperseded?: true })[]
 }
+
+/** A turn. If its `text` is that of its last message, it has that message instead, so that each text is kept once. */
+type KeptTurn = TurnRecord & { readonly isSuperseded?: true; readonly answer?: AssistantMessage }
 
 /** Stores threads in memory. The messages of a thread stay in memory until the thread is deleted. */
 export function memoryThreads(): ThreadStore {
@@ -59,10 +63,8 @@ export function memoryThreads(): ThreadStore {
     const turns = [...data.turns.values()].filter(({ isSuperseded }) => !isSuperseded)
     const newest = newestTurn(turns)
     const isNamed = (one: TurnRecord) => one.id === turn || one.messageId === messageId
-    return copy({
-      thread: data.thread,
-      turns: turns.filter((turn) => isOpen(turn) || turn === newest || isNamed(turn)).sort(byNumber),
-    })
+    const loaded = turns.filter((turn) => isOpen(turn) || turn === newest || isNamed(turn)).sort(byNumber)
+    return copy({ thread: data.thread, turns: loaded.map(withText) })
   }
 
   function write(id: string, change: Change<unknown>): void {
@@ -84,8 +86,8 @@ export function memoryThreads(): ThreadStore {
         revisions.delete(turn.id)
       }
     }
-    for (const turn of written.turns) data.turns.set(turn.id, turn)
     for (const event of written.events) data.events.push(event)
+    for (const turn of written.turns) data.turns.set(turn.id, withAnswer(turn, data.events))
     if (droppedThrough !== undefined)
       data.events = data.events.filter(({ seq, isKept }) => isKept || seq > droppedThrough)
     const retracted = new Set(change.retracted)
@@ -119,7 +121,12 @@ export function memoryThreads(): ThreadStore {
     },
     async turns(id) {
       const turns = [...(threads.get(id)?.turns.values() ?? [])]
-      return copy(turns.filter(({ isSuperseded }) => !isSuperseded).sort(byNumber))
+      return copy(
+        turns
+          .filter(({ isSuperseded }) => !isSuperseded)
+          .sort(byNumber)
+          .map(withText),
+      )
     },
     async list({ after, limit }) {
       const all = [...threads.values()].map(({ thread }) => thread).reverse()
@@ -155,6 +162,18 @@ export function memoryThreads(): ThreadStore {
 
 function openTurns(data: ThreadData | undefined): readonly TurnRecord[] {
   return [...(data?.turns.values() ?? [])].filter((turn) => isOpen(turn) && !turn.isSuperseded)
+}
+
+function withAnswer(turn: TurnRecord, events: ThreadData['events']): KeptTurn {
+  if (!turn.text) return turn
+  const { text, ...rest } = turn
+  const last = events.findLast((one) => one.turn === turn.id && one.event.type === 'message' && !('path' in one.event))
+  const message = last?.event.type === 'message' ? last.event.message : undefined
+  return message?.role === 'assistant' && textOf(message) === text ? { ...rest, answer: message } : turn
+}
+
+function withText({ answer, ...turn }: KeptTurn): TurnRecord {
+  return answer ? { ...turn, text: textOf(answer) } : turn
 }
 
 function superseded<One extends object>(one: One): One & { readonly isSuperseded: true } {
