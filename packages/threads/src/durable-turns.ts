@@ -33,6 +33,8 @@ interface ReadOptions {
 
 export class DurableTurns implements TurnRunner {
   readonly acceptsContext = false
+  /** The workers take the runs. */
+  readonly isFull = false
   readonly recoverInterval = 5_000
   readonly #host: Host
   readonly #runs: ThreadRuns
@@ -48,10 +50,10 @@ export class DurableTurns implements TurnRunner {
   async send(
     thread: string,
     _turn: string,
-    store: () => Promise<SendResult>,
+    store: (admit: () => void) => Promise<SendResult>,
     { isPreempting }: { readonly isPreempting: boolean },
   ): Promise<SendResult> {
-    const result = await store()
+    const result = await store(() => {})
     const { record, work, busy } = result
     if (work) await this.#startWork(thread, work)
     else if (busy && isPreempting) await this.stop(thread, busy)
@@ -104,6 +106,10 @@ export class DurableTurns implements TurnRunner {
   async release(): Promise<void> {}
 
   async close(): Promise<void> {}
+
+  await(): () => void {
+    return () => {}
+  }
 
   logOf(): undefined {}
 

@@ -12,6 +12,7 @@ export {
   ThreadError,
   ThreadExistsError,
   ThreadIdError,
+  TooManyTurnsError,
   UnknownMessageError,
   UnknownTurnError,
 } from './thread-errors.ts'
@@ -32,6 +33,7 @@ export type {
   ChangeOptions,
   CheckpointBase,
   EventQuery,
+  LeasedTurn,
   LoadOptions,
   SavedCheckpoint,
   StoredEvent,

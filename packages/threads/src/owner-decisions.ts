@@ -28,6 +28,8 @@ export interface TurnRequests {
   readonly isStopping: boolean
   /** The turns whose messages should join the running turn. */
   readonly steering: readonly TurnRecord[]
+  /** When the lease of the turn ends. */
+  readonly leaseUntil: number
 }
 
 /** Writes the progress of a turn and renews its lease. */
@@ -52,7 +54,8 @@ export function saveProgress(
   // The lease is renewed when a third of it has passed, not with every batch. It is too long if the clock was set back.
   const left = turn.leaseUntil - claim.now
   const isFresh = left > (claim.lease * 2) / 3 && left <= claim.lease
-  const held = isFresh ? [] : [{ ...turn, leaseUntil: claim.now + claim.lease }]
+  const leaseUntil = isFresh ? turn.leaseUntil : claim.now + claim.lease
+  const held = isFresh ? [] : [{ ...turn, leaseUntil }]
   const { joined: _, ...written } = progress
   return {
     ...written,
@@ -66,6 +69,7 @@ export function saveProgress(
     result: {
       isStopping: turn.closing !== undefined,
       steering: steering.filter(({ id, isDropped }) => !isDropped && joins.every((one) => one.id !== id)),
+      leaseUntil,
     },
   }
 }

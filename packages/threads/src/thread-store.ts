@@ -177,6 +177,14 @@ export interface LoadOptions {
   readonly messageId?: string
 }
 
+/** A running turn, and when its lease ends by what its owner knows. */
+export interface LeasedTurn {
+  /** The id of the turn. */
+  readonly turn: string
+  /** Its `leaseUntil`. */
+  readonly leaseUntil: number
+}
+
 /** The options of `ThreadStore.change`. */
 export interface ChangeOptions extends LoadOptions {
   /** Whether `change` may resolve before the change is on the disk. If the machine then loses power, the change may be lost. Default false. */
@@ -225,6 +233,11 @@ export interface ThreadStore {
   turns(id: string): Promise<readonly TurnRecord[]>
   /** Returns threads, newest first, without deleted ones. `after`: the id of the last thread of the previous page. */
   list(options: { readonly after?: string; readonly limit: number }): Promise<readonly ThreadRecord[]>
+  /**
+   * Renews the leases of running turns of any threads, in one statement: from the store's time, they end after `lease` milliseconds. Turns whose lease is
+   * not the given one any more, or that have a reason for `closing`, are left out, and others may be. Returns when the renewed leases end, by id of the turn.
+   */
+  renewLeases(turns: readonly LeasedTurn[], lease: number): Promise<ReadonlyMap<string, number>>
   /**
    * Returns the ids of at most `limit` threads that no process works on: the lease of their running turn has expired before `now`, or they have
    * queued turns, no active turn, and are not paused.

@@ -8,6 +8,8 @@ import { FileRefusedError } from './page-files.ts'
 export interface Refusal {
   readonly status: number
   readonly message: string
+  /** After how many seconds the client may try again. */
+  readonly retryAfter?: number
 }
 
 export const BUSY = 'The thread is busy.'
@@ -25,6 +27,10 @@ const REFUSALS: ReadonlyMap<string, Refusal> = new Map([
   ['ThreadBusyError', { status: 409, message: BUSY }],
   ['UnknownInterruptError', { status: 409, message: 'This question is no longer open.' }],
   ['QueueFullError', { status: 429, message: 'Too many messages wait in this thread.' }],
+  [
+    'TooManyTurnsError',
+    { status: 503, message: 'Too many turns wait on this server. Try again later.', retryAfter: 5 },
+  ],
   ['ThreadDeletedError', { status: 410, message: 'The thread was deleted.' }],
 ])
 

@@ -23,11 +23,10 @@ import type {
   StoredThread,
   ThreadRecord,
   ThreadStore,
-  TurnRecord,
 } from '../thread-store.ts'
 import { NoOwnerWriteError, OwnerWrites } from './owner-writes.ts'
 import { statementsIn } from './postgres-statements.ts'
-import { conflictOf, turnRows } from './shared.ts'
+import { conflictOf, turnIn, turnRows } from './shared.ts'
 import { threadLocks } from './thread-locks.ts'
 
 /** The part of a connection pool that the store uses. A `Pool` of `pg` has it. */
@@ -228,13 +227,24 @@ export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
     change,
     events,
     async turns(id) {
-      return (await query(sql.turns, [postgresKey(id)])).map((row) => recordIn<TurnRecord>(row))
+      return (await query(sql.turns, [postgresKey(id)])).map(({ record, lease }) => turnIn(record, lease))
     },
     async list({ after, limit }) {
       const rows = await (after === undefined
         ? query(sql.list, [limit])
         : query(sql.listAfter, [limit, postgresKey(after)]))
       return rows.map((row) => recordIn<ThreadRecord>(row))
+    },
+    async renewLeases(turns, lease) {
+      const keys = turns.map(({ turn }) => postgresKey(turn))
+      const rows = await query(sql.renewLeases, [keys, turns.map(({ leaseUntil }) => leaseUntil), lease])
+      const renewed = new Map(rows.map((row) => [row.key, Number(row.lease)]))
+      return new Map(
+        turns.flatMap(({ turn }, index) => {
+          const until = renewed.get(keys[index])
+          return until === undefined ? [] : [[turn, until] as const]
+        }),
+      )
     },
     async due(now, limit) {
       return (await query(sql.due, [now, limit])).map((row) => recordIn<ThreadRecord>(row).id)
@@ -264,7 +274,7 @@ interface Found {
 
 function storedIn([thread, ...turns]: readonly PostgresRow[]): StoredThread | undefined {
   if (!thread?.change) return undefined
-  return { thread: recordIn<ThreadRecord>(thread), turns: turns.map((turn) => recordIn<TurnRecord>(turn)) }
+  return { thread: recordIn<ThreadRecord>(thread), turns: turns.map(({ record, lease }) => turnIn(record, lease)) }
 }
 
 function recordIn<Value>({ record }: PostgresRow): Value {

@@ -22,6 +22,15 @@ export function storedAfter(stored: StoredThread, change: Change<unknown>, turn?
   return { thread, turns: all.filter((one) => isOpen(one) || one === newest || one.id === turn) }
 }
 
+/** Returns a turn from its row: `renewLeases` renews the lease only there. */
+export function turnIn(record: unknown, lease: unknown): TurnRecord {
+  const turn: TurnRecord = JSON.parse(String(record))
+  return turn.status === 'running' ? { ...turn, leaseUntil: Number(lease) } : turn
+}
+
+/** An SQL condition: nobody has asked to stop the turn of this row. The text may also be in its metadata; then its owner renews the lease by itself. */
+export const NOT_CLOSING = `record NOT LIKE '%"closing":%'`
+
 /** The `lease` of the queued turns of a paused thread in their rows, so that `due` does not read them. */
 export const PAUSED: number = Number.MAX_SAFE_INTEGER
 

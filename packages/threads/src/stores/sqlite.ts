@@ -8,14 +8,14 @@ import { ThreadError } from '../thread-errors.ts'
 import type {
   Change,
   EventQuery,
+  LeasedTurn,
   LoadOptions,
   StoredEvent,
   StoredThread,
   ThreadRecord,
   ThreadStore,
-  TurnRecord,
 } from '../thread-store.ts'
-import { conflictOf, PAUSED, turnRows } from './shared.ts'
+import { conflictOf, NOT_CLOSING, PAUSED, turnIn, turnRows } from './shared.ts'
 
 /** Threads and checkpoints in one SQLite file. */
 export interface SqliteThreads extends ThreadStore {
@@ -41,7 +41,7 @@ export function sqliteThreads(path: string): SqliteThreads {
     const row = sql.thread.get(keyOf(id))
     if (!row) return undefined
     const turns = sql.found.all({ thread: keyOf(id), turn: keyOf(turn), message: keyOf(messageId) })
-    return { thread: parsed<ThreadRecord>(row.record), turns: turns.map((turn) => parsed<TurnRecord>(turn.record)) }
+    return { thread: parsed<ThreadRecord>(row.record), turns: turns.map(({ record, lease }) => turnIn(record, lease)) }
   }
 
   function saveCheckpoint(id: string, text: string, revision: number, expected: number): void {
@@ -167,12 +167,19 @@ export function sqliteThreads(path: string): SqliteThreads {
     },
     events,
     turns: (id) =>
-      whenUnlocked('load', '', () => sql.turns.all(keyOf(id)).map(({ record }) => parsed<TurnRecord>(record))),
+      whenUnlocked('load', '', () => sql.turns.all(keyOf(id)).map(({ record, lease }) => turnIn(record, lease))),
     async list({ after, limit }) {
       const rows = await whenUnlocked('load', '', () =>
         after === undefined ? sql.list.all(limit) : sql.listAfter.all(keyOf(after), limit),
       )
       return rows.map(({ record }) => parsed<ThreadRecord>(record))
+    },
+    async renewLeases(turns, lease) {
+      const until = Date.now() + lease
+      const renews = ({ turn, leaseUntil }: LeasedTurn) =>
+        sql.renewLease.run(until, keyOf(turn), leaseUntil).changes === 1
+      const renewed = await whenUnlocked('save', '', () => atOnce(() => turns.filter(renews), true))
+      return new Map(renewed.map(({ turn }) => [turn, until]))
     },
     async due(now, limit) {
       const rows = await whenUnlocked('load', '', () => sql.due.all({ now, limit }))
@@ -241,7 +248,7 @@ const STATEMENTS = {
   putThread: `INSERT INTO threads (id, state, record) VALUES (:id, :state, :record)
     ON CONFLICT (id) DO UPDATE SET state = :state, record = :record`,
   // Each part has an index, so the cost does not grow with the number of turns.
-  found: `SELECT record FROM turns WHERE id IN (
+  found: `SELECT record, lease FROM turns WHERE id IN (
       SELECT id FROM turns WHERE thread = :thread AND superseded = 0 AND status IN ('queued', 'running', 'waiting')
       UNION SELECT id FROM turns WHERE thread = :thread AND superseded = 0 AND id = :turn
       UNION SELECT id FROM turns WHERE thread = :thread AND superseded = 0 AND message = :message
@@ -250,10 +257,12 @@ const STATEMENTS = {
         ORDER BY start DESC LIMIT 1
       )
     ) ORDER BY number`,
-  turns: 'SELECT record FROM turns WHERE thread = ? AND superseded = 0 ORDER BY number',
+  turns: 'SELECT record, lease FROM turns WHERE thread = ? AND superseded = 0 ORDER BY number',
   putTurn: `INSERT INTO turns (id, thread, number, status, message, start, lease, record)
     VALUES (:id, :thread, :number, :status, :message, :start, :lease, :record)
     ON CONFLICT (id) DO UPDATE SET status = :status, start = :start, lease = :lease, record = :record`,
+  renewLease: `UPDATE turns SET lease = ?
+    WHERE id = ? AND lease = ? AND status = 'running' AND superseded = 0 AND ${NOT_CLOSING}`,
   supersedeTurns: 'UPDATE turns SET superseded = 1 WHERE thread = ? AND start >= ?',
   events: `SELECT seq, turn, kept, event FROM thread_events WHERE thread = :thread AND seq > :after AND superseded = 0
     AND (:turn IS NULL OR turn = :turn) AND kept >= :kept ORDER BY seq LIMIT :limit`,

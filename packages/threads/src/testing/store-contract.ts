@@ -321,6 +321,45 @@ const cases: readonly (readonly [string, Check])[] = [
     },
   ],
   [
+    'the leases of many turns are renewed at once, except of those whose lease has changed, that end or that are to be stopped',
+    async (store, elsewhere) => {
+      const changes = [
+        turnOf(1, 'running', { leaseUntil: 100 }),
+        turnOf(2, 'running', { leaseUntil: 200, text: '"closing":""' }),
+        turnOf(3, 'running', { leaseUntil: 101 }),
+        turnOf(4, 'waiting', { leaseUntil: 100 }),
+        turnOf(5, 'running', { leaseUntil: 100, closing: 'stopped' }),
+        turnOf(6, 'running', { leaseUntil: 100 }),
+      ]
+      for (const turn of changes) await write(store, turn.id, { thread: threadOf(turn.id), turns: [turn] })
+      const known = ['turn-1', 'turn-2', 'turn-3', 'turn-4', 'turn-5', 'none'].map((turn) => ({
+        turn,
+        leaseUntil: 100,
+      }))
+      const before = (await store.now?.()) ?? Date.now()
+      const renewed = await store.renewLeases([...known, { turn: 'turn-2', leaseUntil: 200 }], 60_000)
+      same([...renewed.keys()].toSorted(), ['turn-1', 'turn-2'], 'the renewed turns')
+      const leaseOf = async (id: string) => (await elsewhere.load(id))?.turns[0]?.leaseUntil ?? 0
+      for (const [id, until] of renewed) {
+        same(await leaseOf(id), until, `the lease of ${id} that is loaded`)
+        same((await elsewhere.turns(id))[0]?.leaseUntil, until, `the lease of ${id} among all turns`)
+        same(
+          until >= before + 60_000 && until < before + 120_000,
+          true,
+          'whether the lease is computed from the time of the store',
+        )
+      }
+      same([await leaseOf('turn-3'), await leaseOf('turn-6')], [101, 100], 'the leases of the others')
+      same((await elsewhere.due(before, 10)).toSorted(), ['turn-3', 'turn-5', 'turn-6'], 'the due threads')
+      await store.change('turn-1', (stored) => ({
+        turns: (stored?.turns ?? []).map((one) => ({ ...one, epoch: 2 })),
+        result: 'done',
+      }))
+      same(await leaseOf('turn-1'), renewed.get('turn-1'), 'the lease after a change')
+      same(await store.renewLeases([], 0), new Map(), 'what is renewed of no turns')
+    },
+  ],
+  [
     'every string can be an id, and different strings are different ids',
     async (store, elsewhere) => {
       for (const [index, id] of ODD_IDS.entries()) {

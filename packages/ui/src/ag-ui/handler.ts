@@ -6,7 +6,7 @@ import { guarded } from '../guarded.ts'
 import { checkHandlerOptions, DEFAULT_MAX_BYTES, HANDLER_OPTIONS, type HandlerOptions } from '../handler-options.ts'
 import { refusalOf } from '../refusals.ts'
 import { CROSS_SITE, isJson, mayBeForged, pathBelow } from '../requests.ts'
-import { jsonResponse, noContent } from '../responses.ts'
+import { jsonResponse, noContent, refusedWith } from '../responses.ts'
 import { Visit } from '../visit.ts'
 import { apply } from './apply.ts'
 import { runEvents } from './run.ts'
@@ -31,6 +31,8 @@ export interface AgUiHandlerOptions<Context = unknown> extends HandlerOptions<Co
  * - In all other cases the run streams the running turn. So after a reload the page starts a run without a new message.
  *
  * The other messages in the request are ignored. If they differ from the messages of the thread, a `MESSAGES_SNAPSHOT` replaces them.
+ *
+ * A message is refused with 429 if too many wait in the thread, and with 503 and `retry-after` if too many turns wait in the process.
  *
  * If a client disconnects, the turn continues. `POST base/:threadId/stop` stops the turn, and responds when it has ended.
  *
@@ -60,7 +62,7 @@ export function agUiHandler<Context = unknown>(
 
   const guard = guarded('agUiHandler', options, maxBytes, (error) => {
     const refusal = refusalOf(error)
-    return refusal && refused(refusal.status, refusal.message)
+    return refusal && refusedWith({ error: refusal.message }, refusal)
   })
   return async (request) => {
     const [threadId, action, ...more] = pathBelow(base, request) ?? ['']

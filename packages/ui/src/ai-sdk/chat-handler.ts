@@ -8,7 +8,7 @@ import { guarded } from '../guarded.ts'
 import { checkHandlerOptions, DEFAULT_MAX_BYTES, HANDLER_OPTIONS, type HandlerOptions } from '../handler-options.ts'
 import { BUSY, refusalOf } from '../refusals.ts'
 import { CROSS_SITE, isJson, mayBeForged, pathBelow } from '../requests.ts'
-import { jsonResponse, noContent } from '../responses.ts'
+import { jsonResponse, noContent, refusedWith } from '../responses.ts'
 import { questionOf } from '../turn/question-of.ts'
 import { Visit } from '../visit.ts'
 import { answersTo, type ChatRequest, ChatRequestError, chatRequest } from './chat-request.ts'
@@ -39,7 +39,8 @@ const LATE = 30_000
  *
  * A request that fails has the response `{ error, message }`, the name of the error and a sentence: 400 if it is malformed, 403 if `allow` or `open`
  * returned a value that does not admit it, 404 for an unknown path or message, 409 if the thread is in the wrong state for it, 410 for a deleted
- * thread, 413 for a body of more than `maxBytes`, 415 for one that is not `application/json`, 429 if too many messages wait. All other errors are thrown.
+ * thread, 413 for a body of more than `maxBytes`, 415 for one that is not `application/json`, 429 if too many messages wait in the thread, 503 with
+ * `retry-after` if too many turns wait in the process. All other errors are thrown.
  *
  * If a page disconnects, the turn continues.
  *
@@ -97,7 +98,7 @@ export function chatHandler<Context = unknown>(
 
   const guard = guarded('chatHandler', given, maxBytes, (error) => {
     const refused = error instanceof ChatRequestError ? error : refusalOf(error)
-    return refused && refusal(error.name, refused.status, refused.message)
+    return refused && refusedWith({ error: error.name, message: refused.message }, refused)
   })
   return async (request) => {
     const path = pathBelow(base, request)
