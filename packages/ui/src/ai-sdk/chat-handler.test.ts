@@ -59,7 +59,10 @@ test('a denied call is shown as denied, and does not run (UI2, UI4)', async () =
   await page.addToolApprovalResponse({ id: cardOf(page, 'mail').approval?.id ?? '', approved: false, reason: 'No.' })
   await settled(page)
   await equal(handler, page)
-  expect(cardOf(page, 'mail')).toMatchObject({ state: 'output-error', errorText: 'This call was denied.' })
+  expect(cardOf(page, 'mail')).toMatchObject({
+    state: 'output-denied',
+    approval: { approved: false, reason: 'No.' },
+  })
   expect(did).toEqual([])
 })
 
