@@ -1,6 +1,7 @@
 /** Reads the body of a client's request. */
 
 import type { UserMessage } from '@meanwhile/core'
+import type { Threads } from '@meanwhile/threads'
 import { isRecord } from '../is-record.ts'
 import { fromAgUiContent } from './content.ts'
 import type { AgUiMessage, AgUiResume } from './wire.ts'
@@ -17,14 +18,23 @@ export interface RunInput {
   readonly rewind: string | undefined
   /** The client's own state. */
   readonly state: Readonly<Record<string, unknown>>
+  /** Whether the client is older than AG-UI 1.0: it does not say its version. */
+  readonly isOlder: boolean
+  /** The names of the tools that the client offers to execute. */
+  readonly tools: readonly string[]
+  /** Whether the client has sent something that the model should know. */
+  readonly hasContext: boolean
 }
 
 /** Undefined if the body is not a run input. */
 export function runInputOf(body: unknown): RunInput | undefined {
-  const { threadId, runId, messages, resume = [], state, forwardedProps } = Object(body)
+  const { threadId, runId, messages, resume = [], state, forwardedProps, protocolVersion } = Object(body)
+  const { tools = [], context = [] } = Object(body)
   if (!isText(threadId) || !isText(runId)) return undefined
   if (!Array.isArray(messages) || !messages.every(isMessage)) return undefined
   if (!Array.isArray(resume) || !resume.every(isResume)) return undefined
+  if (!Array.isArray(tools) || !tools.every((tool) => isText(Object(tool).name)) || !Array.isArray(context))
+    return undefined
   const { retry, rewind } = Object(forwardedProps)
   return {
     threadId,
@@ -34,7 +44,20 @@ export function runInputOf(body: unknown): RunInput | undefined {
     isRetry: retry === true,
     rewind: isText(rewind) ? rewind : undefined,
     state: isRecord(state) ? state : {},
+    isOlder: !isText(protocolVersion),
+    tools: tools.map(({ name }) => name),
+    hasContext: context.length > 0,
   }
+}
+
+/** Why the request has something that this server would ignore; undefined if it has not. */
+export function unusedIn({ tools, hasContext }: RunInput, { toolNames }: Threads): string | undefined {
+  const unknown = tools.find((name) => toolNames?.includes(name) === false)
+  if (unknown !== undefined)
+    return `The page offers the tool ${JSON.stringify(unknown)}, which the agent of this server does not have. Give the agent a tool with this name and without execute.`
+  return hasContext
+    ? 'The page sends context, which this server does not give to the model. Send it in a message.'
+    : undefined
 }
 
 function isMessage(value: unknown): value is AgUiMessage {
