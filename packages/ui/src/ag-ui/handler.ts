@@ -45,7 +45,6 @@ export function agUiHandler<Context = unknown>(
   async function run(request: Request, report: Report): Promise<Response> {
     if (!isJson(request)) return refused(415, 'The body must be application/json.')
     const input = runInputOf(await jsonBody(request, maxBytes))
-    if (!input) return refused(400, 'The body is not a RunAgentInput.')
     const unused = unusedIn(input, threads)
     if (unused !== undefined) return refused(400, unused)
     const visit = new Visit<Context>(options, request, input.threadId)

@@ -236,7 +236,7 @@ test("a tool's own question is not an approval: it has no card, and cannot be de
     const response = await post(handler, '', { id: 't', messages: [{ ...page.messages.at(-1), parts: [answered] }] })
     expect([response.status, await response.json()]).toEqual([
       400,
-      { error: 'ChatRequestError', message: 'it answers no open question' },
+      { error: 'ChatRequestError', message: 'This answers no open question.' },
     ])
   }
   expect((await threads.read('t')).interrupts.map(({ id }) => id)).toEqual([question?.id])

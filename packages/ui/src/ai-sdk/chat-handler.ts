@@ -148,7 +148,7 @@ async function said<Context>(
     if (turn) return turn
   }
   const message = kind === 'send' ? asked.message : before
-  if (message?.role !== 'user') throw new ChatRequestError('no turn begins with this message', 404)
+  if (message?.role !== 'user') throw new ChatRequestError('No turn begins with this message.', 404)
   return send(message)
 }
 
