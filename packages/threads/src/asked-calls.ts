@@ -1,6 +1,6 @@
 /**
- * Keeps what the cards of a turn show of the calls that a human was asked about: a call inside a call, and a call of a step with another input than the
- * model wrote. The questions themselves are only stored while the turn waits.
+ * Keeps what the cards of a turn show of the calls that a human was asked about: a call inside a call, and of a call of a step another input than the
+ * model wrote, and what was decided. The questions themselves are only stored while the turn waits.
  */
 
 import type { Answers, Json, PathPart, PendingInterrupt, ToolMessage } from '@meanwhile/core'
@@ -31,6 +31,8 @@ export class AskedCalls {
   readonly #held: InsideEvent[] = []
   /** The payloads of questions as the run has told them, by id: a middleware may have masked them. */
   readonly #payloads = new Map<string, Json>()
+  /** Approvals of the turn's own calls that the run has told before it stopped to wait: a page has shown them. */
+  readonly #early = new Map<string, InsideCard>()
 
   /** `own`: the events of the turn that are stored. `interrupts`: its newest questions. */
   constructor(own: readonly StoredEvent[] = [], interrupts: readonly PendingInterrupt[] = []) {
@@ -58,6 +60,7 @@ export class AskedCalls {
         return []
       case 'question':
         this.#payloads.set(event.id, event.payload)
+        for (const card of cardOf(event)) if (!isInside(card)) this.#early.set(keyOf(card.path), card)
         return []
       case 'custom':
         return this.#afterMessage(isDecision(event) ? this.#decided(event) : [])
@@ -92,9 +95,11 @@ export class AskedCalls {
       // A card asks one question at a time.
       if (paths.size === paths.add(keyOf(path)).size) return false
       if (known?.state === 'asked' && known.approval === approval) return false
-      return inner !== undefined || !sameInput(known?.input ?? this.#written.get(outermost?.callId ?? ''), input)
+      const isAnother = inner !== undefined || (known !== undefined && known.approval !== approval)
+      return isAnother || !sameInput(known?.input ?? this.#written.get(outermost?.callId ?? ''), input)
     }
     this.#makers.clear()
+    this.#early.clear()
     return [...this.flush(), ...this.#tell([...this.#untold(), ...asked.filter(isNew)])]
   }
 
@@ -109,7 +114,8 @@ export class AskedCalls {
       const { decision, input } = Object(answer)
       const isApproval = card.approval !== undefined
       const decided: InsideCard = { ...card, state: isApproval && decision === 'deny' ? 'denied' : 'allowed' }
-      const events = isInside(card) && card.state !== decided.state ? this.#tell([decided]) : []
+      const isShown = isInside(card) || isApproval
+      const events = isShown && card.state !== decided.state ? this.#tell([decided]) : []
       if (!isApproval) this.#asked.set(keyOf(card.path), { card: decided, untold: ended(decided, resultOf(answer)) })
       if (isApproval && decision === 'edit')
         this.#asked.set(keyOf(card.path), { card: decided, untold: { ...decided, input } })
@@ -120,10 +126,14 @@ export class AskedCalls {
   /** Called when the turn ends: nobody answers the questions that are open. `reason`: why their calls do not run. */
   closed(reason: string): readonly InsideEvent[] {
     const content = [{ type: 'text', text: reason } as const]
-    const open = this.#cards.filter((card) => isInside(card) && card.state === 'asked')
+    const open = [...this.#early.values(), ...this.#cards.filter(({ state }) => state === 'asked')]
     const told = this.#tell([
       ...this.#untold(),
-      ...open.map((card) => ended(card, { role: 'tool', callId: '', name: '', content, isError: true })),
+      // Nobody has allowed them, and nobody will.
+      ...open.filter(({ approval }) => approval !== undefined).map((card) => denied(card, reason)),
+      ...open
+        .filter(isInside)
+        .map((card) => ended(card, { role: 'tool', callId: '', name: '', content, isError: true })),
     ])
     return [...this.flush(), ...told]
   }
@@ -153,9 +163,11 @@ export class AskedCalls {
   #decided(event: ThreadEventBody & { readonly type: 'custom' }): readonly InsideEvent[] {
     const card = this.#cardOf(event)
     if (!card) return []
-    const { input } = Object(event.data)
+    const { input = card.input, decision, reason } = Object(event.data)
     this.#asked.set(keyOf(card.path), { card })
-    return input === undefined || sameInput(input, card.input) ? [] : this.#tell([{ ...card, input }])
+    // The answer itself has the reason as well, but a middleware may mask it.
+    if (decision === 'deny' && typeof reason === 'string') return this.#tell([denied(card, reason)])
+    return sameInput(input, card.input) ? [] : this.#tell([{ ...card, input }])
   }
 
   #ended(event: ThreadEventBody & { readonly type: 'tool-end' | 'background-end' }): readonly InsideEvent[] {
@@ -168,7 +180,11 @@ export class AskedCalls {
     const isOfCall = ({ agent, callId: id }: PathPart) => agent === toolName && id === callId
     const inside = this.#cards.filter((card) => isInside(card) && card.path.slice(0, 1).some(isOfCall))
     const open = message.isError ? inside.filter(({ state }) => state === 'asked') : []
-    return this.#tell([...this.#untold(callId), ...open.map((card) => ended(card, message))])
+    return this.#tell([
+      ...this.#untold(callId),
+      ...open.filter(({ approval }) => approval !== undefined).map((card) => denied(card)),
+      ...open.map((card) => ended(card, message)),
+    ])
   }
 
   /** The cards of which the run has told nothing since they were answered: all, or those of this call of the turn. */
@@ -244,6 +260,10 @@ function cardOf({ id, address, payload }: PendingInterrupt): readonly InsideCard
   if (typeof toolName !== 'string') return []
   const path = calls.map((call): PathPart => ({ agent: call === last ? toolName : call.tool, callId: call.callId }))
   return [{ path, input, state: 'asked', ...(isApproval && { approval: id }) }]
+}
+
+function denied(card: InsideCard, reason?: string): InsideCard {
+  return { ...card, state: 'denied', ...(reason !== undefined && { reason }) }
 }
 
 function ended(card: InsideCard, message: ToolMessage): InsideCard {

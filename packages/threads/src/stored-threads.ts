@@ -45,6 +45,7 @@ const SEND_OPTIONS: OptionNames<SendOptions> = {
 /** Each request is written to the store in one change. The runner then does the work that follows from it. */
 export class StoredThreads<Context> implements Threads<Context> {
   readonly acceptsContext: boolean
+  declare readonly toolNames?: readonly string[]
   /** Not a method, so that an object that inherits from these threads, and replaces some methods, has it. */
   readonly preview: Threads['preview'] = (thread, request) => this.#preview(thread, request)
   readonly #host: Host
@@ -56,8 +57,9 @@ export class StoredThreads<Context> implements Threads<Context> {
   #recovering: Promise<void> | undefined
   #isClosed = false
 
-  constructor(host: Host, runner: TurnRunner, defaults: SendPolicy) {
+  constructor(host: Host, runner: TurnRunner, defaults: SendPolicy, toolNames?: readonly string[]) {
     this.#host = host
+    if (toolNames) this.toolNames = toolNames
     this.acceptsContext = runner.acceptsContext
     this.#runner = runner
     this.#defaults = defaults

@@ -45,19 +45,22 @@ export interface InsideEvent {
   readonly cards: readonly InsideCard[]
 }
 
-/** A call that a human was asked about: one inside a call, or a call of the turn itself, of which the card only has the input. */
+/** A call that a human was asked about: one inside a call, or a call of the turn itself, of which the card only has the input and what was decided. */
 export interface InsideCard {
   /** The names and ids of the calls, outermost first. The last one is the call itself. */
   readonly path: readonly PathPart[]
   /** The input in the question; once it is decided, the one that was allowed, edited or not. */
   readonly input: Json
   /**
-   * `asked`: the question is open. `allowed`: the call was allowed, or has its output from the caller. `ended`: the call has its result. A call of an
-   * agent with `events: false` stays `allowed` or `denied`, because nothing tells its end.
+   * `asked`: the question is open. `allowed`: the call was allowed, or has its output from the caller. `denied`: it was denied, or its turn ended before
+   * it was allowed. `ended`: the call has its result. A call of the turn, and one of an agent with `events: false`, stay `allowed` or `denied`: the thread has the
+   * result of the one, and nothing tells the end of the other.
    */
   readonly state: 'asked' | 'allowed' | 'denied' | 'ended'
   /** The id of the question, if `approve` asks. */
   readonly approval?: string
+  /** Why a call was denied, if that is known. */
+  readonly reason?: string
   /** The result of a call that has ended. */
   readonly result?: ToolMessage
 }

@@ -64,8 +64,8 @@ export interface ThreadState {
   /** What was decided about calls that needed approval, in order. */
   readonly decisions: readonly ThreadDecision[]
   /**
-   * The calls inside calls about which a human was asked, and those of the turns with another input than the model wrote, in order. Absent if there are
-   * none.
+   * The calls inside calls about which a human was asked, and those of the turns that were decided, or have another input than the model wrote, in order.
+   * Absent if there are none.
    */
   readonly inside?: readonly ThreadInside[]
   /** All turns that have begun, in the order of their messages. */

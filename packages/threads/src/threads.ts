@@ -163,6 +163,8 @@ export interface ThreadSummary {
 export interface Threads<Context = unknown> {
   /** Whether `send`, `answer` and `retry` accept a context. False with durable runs, whose workers make it. */
   readonly acceptsContext: boolean
+  /** The names of the agent's tools, without those that middleware adds. Absent if the agent is chosen for each turn, and with durable runs. */
+  readonly toolNames?: readonly string[]
   /**
    * Returns what a request would change, and in which turn, without changing anything. Pass it to the call as `expected`, so that the call does nothing
    * else.
@@ -310,7 +312,8 @@ function localThreads(options: ThreadsOptions): Threads {
       }
     },
   }
-  return new StoredThreads(host, new LocalTurns(host, checkedLimits(options)), sendPolicyOf(options))
+  const toolNames = typeof agent === 'function' ? undefined : agent.tools.map(({ name }) => name)
+  return new StoredThreads(host, new LocalTurns(host, checkedLimits(options)), sendPolicyOf(options), toolNames)
 }
 
 function durableThreads(options: DurableThreadsOptions): Threads {

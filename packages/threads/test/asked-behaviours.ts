@@ -77,9 +77,10 @@ function asking({ background = false, events = true, makes = false, wrapped = fa
   return { agent, ran }
 }
 
-const short = ({ path, state, input, result }: InsideCard) => {
+const short = ({ path, state, input, reason, result }: InsideCard) => {
+  const why = state === 'denied' && reason !== undefined ? [reason] : []
   const end = result ? [result.isError === true, result.output ?? result.content[0]] : []
-  return [path.map(({ agent, callId }) => `${agent} ${callId}`).join(' / '), state, input, ...end]
+  return [path.map(({ agent, callId }) => `${agent} ${callId}`).join(' / '), state, input, ...why, ...end]
 }
 
 const cardsIn = async (threads: Threads<never>) =>
@@ -125,6 +126,8 @@ export function askedBehaviours({ newStore, opened }: AskingThreads): void {
     deny: [
       { decision: 'deny', reason: 'No.' },
       ['clerk m / pay p', 'denied', { n: 1 }],
+      // The reason is that of the decision, which a middleware may have masked.
+      ['clerk m / pay p', 'denied', { n: 1 }, 'No.'],
       ['clerk m / pay p', 'ended', { n: 1 }, true, { type: 'text', text: 'Not run: the call was denied: No.' }],
     ],
     edit: [
@@ -169,13 +172,31 @@ export function askedBehaviours({ newStore, opened }: AskingThreads): void {
     expect(ran).toEqual([{ n: 6 }])
   })
 
-  test('a call of the turn is only kept if the question had another input than the model wrote (W49)', async () => {
+  test('a call of the turn is kept if the question had another input than the model wrote, and once it is decided (W34, W49)', async () => {
     const { threads, ran } = await asked({ wrapped: true })
-    await answerAll(threads, [{ decision: 'deny' }])
     expect(await cardsIn(threads)).toEqual([['pay m', 'asked', { n: 99_999 }]])
+    await answerAll(threads, [{ decision: 'deny' }])
+    expect(await cardsIn(threads)).toEqual([
+      ['pay m', 'asked', { n: 99_999 }],
+      ['pay m', 'denied', { n: 99_999 }],
+    ])
     expect(JSON.stringify((await threads.read('t')).messages)).not.toContain('99999')
     expect(ran).toEqual([])
   })
+
+  test.for(['stop', 'message'])(
+    'a call of the turn about which nobody decided counts as denied, with the reason: %s (W34)',
+    async (end) => {
+      const { threads } = await asked({ wrapped: true })
+      if (end === 'stop') await threads.stop('t')
+      else await (await threads.send('t', 'Never mind')).result
+      const reason = end === 'stop' ? 'The user stopped this.' : 'The user wrote a message instead of answering.'
+      expect((await cardsIn(threads)).slice(0, 2)).toEqual([
+        ['pay m', 'asked', { n: 99_999 }],
+        ['pay m', 'denied', { n: 99_999 }, reason],
+      ])
+    },
+  )
 
   test.for(
     ['stop', 'message'].flatMap((end) =>

@@ -1,4 +1,34 @@
-/** Reads the body of a request, up to a limit. */
+/** Reads the body of a request, up to a limit, and checks the values in it. */
+
+import type { Json } from '@meanwhile/core'
+import { asJson } from '@meanwhile/core/calls'
+
+/** A value in the body is not what it must be. */
+export class MalformedBodyError extends Error {
+  override readonly name = 'MalformedBodyError'
+  /** The member of the body, such as `messages[3].parts[0]`. */
+  readonly member: string
+
+  /** `expected`: what the member must be. */
+  constructor(member: string, expected: string) {
+    super(`The request is malformed: ${member} must be ${expected}.`)
+    this.member = member
+  }
+}
+
+/**
+ * Returns a value that was parsed from JSON, if it can be stored as JSON again.
+ *
+ * @throws {MalformedBodyError} It is nested too deep, or has a number like `1e999`.
+ */
+export function storableJson(value: unknown, member: string): Json {
+  try {
+    return asJson(value, member)
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    throw new MalformedBodyError(member, 'JSON with finite numbers, at most 512 levels deep')
+  }
+}
 
 /** The body has more bytes than the handler reads. */
 export class BodyTooLargeError extends Error {

@@ -99,7 +99,7 @@ test('the card of a denied call inside a call shows that, live and loaded again 
   for (const card of cards().slice(1))
     await page.addToolApprovalResponse({ id: card.approval?.id ?? '', approved: false, reason: 'No.' })
   await settled(page)
-  const denied = { state: 'output-error', errorText: 'This call was denied.', approval: { approved: false } }
+  const denied = { state: 'output-denied', approval: { approved: false, reason: 'No.' } }
   for (const message of [page.messages.at(-1), (await history(handler, 't')).at(-1)])
     expect(cards(message).slice(1)).toMatchObject([denied, denied])
   expect(ran).toEqual([])
@@ -156,7 +156,9 @@ test('the cards of open questions end with the turn if the user stops it or writ
     else await page.sendMessage({ text: 'Never mind' })
     const turn = (await history(handler, 't')).find(({ role }) => role === 'assistant')
     const stopped = { state: 'output-error', errorText: 'This call was stopped.' }
-    expect(cards(turn)).toMatchObject([stopped, stopped, stopped])
+    const reason = end === 'stop' ? 'The user stopped this.' : 'The user wrote a message instead of answering.'
+    const denied = { state: 'output-denied', approval: { approved: false, reason } }
+    expect(cards(turn)).toMatchObject([stopped, denied, denied])
     expect(ran).toEqual([])
   }
 })

@@ -53,7 +53,8 @@ function problemOf({ mediaType, data }: FilePart, files: FileRules | false): str
     if (urls === 'none') return 'it must be sent as data'
     return isHttps(data.url) ? undefined : 'its address must be an https: address, or a data: URL in base64'
   }
-  if (!BASE64.test(data)) return 'its data is not base64'
+  if (data === '') return 'it is empty'
+  if (!isBase64(data)) return 'its data is not base64'
   return bytesOf(data) > maxBytes ? `it has more than ${maxBytes} bytes` : undefined
 }
 
@@ -61,7 +62,12 @@ function problemOf({ mediaType, data }: FilePart, files: FileRules | false): str
 const MEDIA_TYPE =
   /^(?=.{1,255}$)[a-z\d][\w!#$&^.+-]*\/(?:\*|[a-z\d][\w!#$&^.+-]*)(?:; ?[\w!#$&^.+-]+=[\w!#$&^.+-]+)*$/i
 
-const BASE64 = /^[a-z\d+/]*={0,2}$/i
+/** Without padding, or with all of it: else programs that read it differ. */
+function isBase64(data: string): boolean {
+  const [, digits = '', padding = ''] = /^([a-z\d+/]+)(={0,2})$/i.exec(data) ?? []
+  if (digits === '' || digits.length % 4 === 1) return false
+  return padding === '' || data.length % 4 === 0
+}
 
 function isOfType(mediaType: string, type: string): boolean {
   const [own = ''] = mediaType.toLowerCase().split(';')
@@ -69,9 +75,9 @@ function isOfType(mediaType: string, type: string): boolean {
   return expected.endsWith('/*') ? own.startsWith(expected.slice(0, -1)) : own === expected
 }
 
-/** A parser of another program may read an address with spaces or control characters as another one. */
+/** A parser of another program may read an address with spaces, control characters or `///` as another one. */
 function isHttps(url: string): boolean {
-  return /^https:\/\/[^\s\p{Cc}\\]+$/iu.test(url) && URL.canParse(url)
+  return /^https:\/\/(?!\/)[^\s\p{Cc}\\]+$/iu.test(url) && URL.canParse(url)
 }
 
 function bytesOf(base64: string): number {

@@ -2,7 +2,7 @@
 
 import { AccessError } from './access-error.ts'
 import { EditRefusedError } from './approvals.ts'
-import { BodyTooLargeError } from './body.ts'
+import { BodyTooLargeError, MalformedBodyError } from './body.ts'
 import { FileRefusedError } from './page-files.ts'
 
 export interface Refusal {
@@ -39,6 +39,7 @@ export function refusalOf(error: Error): Refusal | undefined {
   if (error instanceof AccessError) return { status: 403, message: 'This request is not allowed.' }
   if (error instanceof BodyTooLargeError)
     return { status: 413, message: `The body is larger than ${error.maxBytes} bytes.` }
+  if (error instanceof MalformedBodyError) return { status: 400, message: error.message }
   if (error instanceof EditRefusedError)
     return { status: 400, message: `The answer to ${error.id} must not change the input of the call.` }
   if (error instanceof FileRefusedError) return { status: 400, message: `A file is not accepted: ${error.problem}.` }

@@ -5,7 +5,7 @@ import type { Preview, ThreadRequest, TurnState } from '@meanwhile/threads'
 import { AccessError } from './access-error.ts'
 import { checkedBy } from './approvals.ts'
 import { isContext, isResponse } from './door.ts'
-import type { Action, HandlerOptions, SessionOf } from './handler-options.ts'
+import type { Access, Action, HandlerOptions, SessionOf } from './handler-options.ts'
 
 /** `open` has refused the request with this response. */
 export class RefusedRequest extends Error {
@@ -16,6 +16,11 @@ export class RefusedRequest extends Error {
     super('open has refused the request')
     this.response = response
   }
+}
+
+/** `open` has thrown: the handler throws the cause. */
+export class OpenFailed extends Error {
+  override readonly name = 'OpenFailed'
 }
 
 /** The request would change another turn than the one that `open` was shown. */
@@ -55,12 +60,20 @@ export class Visit<Context> {
     if (this.#asked.has(action)) return
     let turn: Promise<TurnState | undefined> | undefined
     const access = { action, turn: () => (turn ??= this.#show(change)) }
-    const returned: unknown = await this.#options.open(this.#request, this.#thread, access)
+    const returned: unknown = await this.#opened(access)
     if (isResponse(returned)) throw new RefusedRequest(returned)
     if (returned !== undefined && !isContext(returned)) throw new AccessError('open', returned)
     // `open` has returned it, and it is an object.
     this.#context = returned as SessionOf<Context> | undefined
     this.#asked.add(action)
+  }
+
+  async #opened(access: Access): Promise<unknown> {
+    try {
+      return await this.#options.open(this.#request, this.#thread, access)
+    } catch (cause) {
+      throw new OpenFailed('open has thrown', { cause })
+    }
   }
 
   async #show(change: ThreadRequest | undefined): Promise<TurnState | undefined> {

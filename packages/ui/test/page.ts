@@ -88,19 +88,21 @@ const COMPARED = [
   'input',
   'output',
   'errorText',
+  'approval',
   'data',
   'parts',
   'preliminary',
 ]
 
-/** The parts of messages that tests compare, and their metadata. */
-export function compared(messages: readonly UIMessage[]): unknown {
+/** The parts of messages that tests compare, and their metadata. A page of version 6 only knows the answers to approvals that it has given itself. */
+export function compared(messages: readonly UIMessage[], version: 6 | 7 = 7): unknown {
   const plain = JSON.parse(JSON.stringify(messages)) as readonly UIMessage[]
+  const isCompared = (name: string) => COMPARED.includes(name) && (version === 7 || name !== 'approval')
   return plain.map(({ id, role, metadata, parts }) => ({
     id,
     role,
     ...(role === 'assistant' && { metadata }),
-    parts: parts.map((part) => Object.fromEntries(Object.entries(part).filter(([name]) => COMPARED.includes(name)))),
+    parts: parts.map((part) => Object.fromEntries(Object.entries(part).filter(([name]) => isCompared(name)))),
   }))
 }
 

@@ -33,6 +33,7 @@ export function fromAgUiContent(content: unknown): string | ContentPart[] | unde
 function fromPart(given: unknown): ContentPart | undefined {
   const { type, text, source } = Object(given)
   if (type === 'text') return typeof text === 'string' ? { type, text } : undefined
+  if (type === 'binary') return fromBinary(given)
   if (!MEDIA.includes(type)) return undefined
   const {
     type: kind,
@@ -42,4 +43,13 @@ function fromPart(given: unknown): ContentPart | undefined {
   if (typeof value !== 'string' || typeof mimeType !== 'string') return undefined
   if (kind === 'data') return { type: 'file', mediaType: mimeType, data: value }
   return kind === 'url' ? fileOf(mimeType, value) : undefined
+}
+
+/** How clients before AG-UI 1.0 send a file. */
+function fromBinary(given: unknown): FilePart | undefined {
+  const { mimeType, data, url, filename } = Object(given)
+  if (typeof mimeType !== 'string') return undefined
+  const named = typeof filename === 'string' && { filename }
+  if (typeof data === 'string') return { type: 'file', mediaType: mimeType, data, ...named }
+  return typeof url === 'string' ? { ...fileOf(mimeType, url), ...named } : undefined
 }

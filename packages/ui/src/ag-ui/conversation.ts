@@ -183,6 +183,7 @@ export class Conversation {
 
   #leaveStep(): void {
     this.#step?.end()
+    this.#shown.complete()
     if (this.#toldStep !== undefined) this.#tell({ type: 'STEP_FINISHED', stepName: this.#toldStep })
     this.#toldStep = undefined
   }

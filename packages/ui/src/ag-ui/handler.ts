@@ -2,7 +2,7 @@
 
 import { jsonBody } from '../body.ts'
 import { eventStream } from '../event-stream.ts'
-import { guarded } from '../guarded.ts'
+import { guarded, type Report } from '../guarded.ts'
 import { checkHandlerOptions, DEFAULT_MAX_BYTES, HANDLER_OPTIONS, type HandlerOptions } from '../handler-options.ts'
 import { refusalOf } from '../refusals.ts'
 import { CROSS_SITE, isJson, mayBeForged, pathBelow } from '../requests.ts'
@@ -10,7 +10,7 @@ import { jsonResponse, noContent, refusedWith } from '../responses.ts'
 import { Visit } from '../visit.ts'
 import { apply } from './apply.ts'
 import { runEvents } from './run.ts'
-import { runInputOf } from './run-input.ts'
+import { runInputOf, unusedIn } from './run-input.ts'
 
 /** The options of `agUiHandler`. */
 export interface AgUiHandlerOptions<Context = unknown> extends HandlerOptions<Context> {
@@ -44,14 +44,15 @@ export function agUiHandler<Context = unknown>(
   checkHandlerOptions('agUiHandler', options, HANDLER_OPTIONS)
   const { threads, base = '/api/ag-ui', maxBytes = DEFAULT_MAX_BYTES, files = {}, ...present } = options
 
-  async function run(request: Request): Promise<Response> {
+  async function run(request: Request, report: Report): Promise<Response> {
     if (!isJson(request)) return refused(415, 'The body must be application/json.')
     const input = runInputOf(await jsonBody(request, maxBytes))
-    if (!input) return refused(400, 'The body is not a RunAgentInput.')
+    const unused = unusedIn(input, threads)
+    if (unused !== undefined) return refused(400, unused)
     const visit = new Visit<Context>(options, request, input.threadId)
     const given = { threads, present, input }
     const applied = await apply({ ...given, visit, files, signal: request.signal })
-    return eventStream((signal) => runEvents({ ...given, signal }, applied))
+    return eventStream((signal) => runEvents({ ...given, signal, report }, applied))
   }
 
   async function stop(request: Request, threadId: string): Promise<Response> {
@@ -69,7 +70,7 @@ export function agUiHandler<Context = unknown>(
     const isStop = threadId && action === 'stop' && more.length === 0
     if (threadId !== undefined && !isStop) return refused(404, 'Not found.')
     if (request.method !== 'POST') return refused(405, 'Only POST is supported.')
-    return guard(request, () => (isStop ? stop(request, threadId) : run(request)))
+    return guard(request, (report) => (isStop ? stop(request, threadId) : run(request, report)))
   }
 }
 

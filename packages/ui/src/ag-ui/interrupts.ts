@@ -2,6 +2,7 @@
 
 import type { Json, JsonSchema } from '@meanwhile/core'
 import { shownQuestion } from '../approvals.ts'
+import { storableJson } from '../body.ts'
 import { isRecord } from '../is-record.ts'
 import type { Present } from '../present.ts'
 import type { Question } from '../turn/turn-update.ts'
@@ -35,7 +36,7 @@ export function answerOf({ status, payload = null }: AgUiResume, question: Quest
 export function resultOf(content: string, { answerSchema }: Question): Json {
   if (answerSchema?.type === 'string') return content
   try {
-    return JSON.parse(content)
+    return storableJson(JSON.parse(content), 'content')
   } catch {
     return content
   }

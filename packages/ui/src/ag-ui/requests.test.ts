@@ -29,15 +29,16 @@ test('a body that is not a run is refused, without repeating its content (UI4)',
       { ...good, messages: [{ id: '', role: 'user', content: 'x' }] },
       { ...good, resume: [{ status: 'resolved' }] },
       { ...good, resume: {} },
+      { ...good, tools: [{ description: 'x' }] },
+      { ...good, context: 'x' },
     ].map((body) => JSON.stringify(body)),
   ]
   for (const body of bodies) {
     const response = await fetch(`${url}/api/ag-ui`, { method: 'POST', headers: JSON_BODY, body })
-    expect([body, response.status, await response.json()]).toEqual([
-      body,
-      400,
-      { error: 'The body is not a RunAgentInput.' },
-    ])
+    const words = expect.stringMatching(
+      /^The request is malformed: (the body|threadId|(messages|resume|tools|context)(\[0\])?) must be [\w ,-]+\.$/,
+    ) as string
+    expect([body, response.status, await response.json()]).toEqual([body, 400, { error: words }])
   }
   for (const [method, path, status] of [
     ['GET', '/api/ag-ui', 405],

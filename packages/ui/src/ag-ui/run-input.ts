@@ -1,6 +1,8 @@
 /** Reads the body of a client's request. */
 
 import type { UserMessage } from '@meanwhile/core'
+import type { Threads } from '@meanwhile/threads'
+import { MalformedBodyError, storableJson } from '../body.ts'
 import { isRecord } from '../is-record.ts'
 import { fromAgUiContent } from './content.ts'
 import type { AgUiMessage, AgUiResume } from './wire.ts'
@@ -17,14 +19,26 @@ export interface RunInput {
   readonly rewind: string | undefined
   /** The client's own state. */
   readonly state: Readonly<Record<string, unknown>>
+  /** Whether the client is older than AG-UI 1.0: it does not say its version. */
+  readonly isOlder: boolean
+  /** The names of the tools that the client offers to execute. */
+  readonly tools: readonly string[]
+  /** Whether the client has sent something that the model should know. */
+  readonly hasContext: boolean
 }
 
-/** Undefined if the body is not a run input. */
-export function runInputOf(body: unknown): RunInput | undefined {
-  const { threadId, runId, messages, resume = [], state, forwardedProps } = Object(body)
-  if (!isText(threadId) || !isText(runId)) return undefined
-  if (!Array.isArray(messages) || !messages.every(isMessage)) return undefined
-  if (!Array.isArray(resume) || !resume.every(isResume)) return undefined
+/** @throws {MalformedBodyError} The body is not a run input. */
+export function runInputOf(body: unknown): RunInput {
+  if (!isRecord(body)) throw new MalformedBodyError('the body', 'a RunAgentInput of AG-UI')
+  const { threadId, runId, state, forwardedProps, protocolVersion } = body
+  if (!isText(threadId)) throw new MalformedBodyError('threadId', 'the id of the thread')
+  if (!isText(runId)) throw new MalformedBodyError('runId', 'the id of the run')
+  const messages = listIn(body, 'messages', isMessage, 'a message with an id and a role, of text and files')
+  const resume = listIn(body, 'resume', isResume, 'an answer with an interruptId and a status', [])
+  for (const [index, { payload = null }] of resume.entries()) storableJson(payload, `resume[${index}].payload`)
+  const tools = listIn(body, 'tools', isNamed, 'a tool with a name', [])
+  const context = listIn(body, 'context', isRecord, 'an object', [])
+  for (const name of ['messages', 'state'] as const) storableJson(body[name] ?? null, name)
   const { retry, rewind } = Object(forwardedProps)
   return {
     threadId,
@@ -34,7 +48,38 @@ export function runInputOf(body: unknown): RunInput | undefined {
     isRetry: retry === true,
     rewind: isText(rewind) ? rewind : undefined,
     state: isRecord(state) ? state : {},
+    isOlder: !isText(protocolVersion),
+    tools: tools.map(({ name }) => name),
+    hasContext: context.length > 0,
   }
+}
+
+/** Why the request has something that this server would ignore; undefined if it has not. */
+export function unusedIn({ tools, hasContext }: RunInput, { toolNames }: Threads): string | undefined {
+  const unknown = tools.find((name) => toolNames?.includes(name) === false)
+  if (unknown !== undefined)
+    return `The page offers the tool ${JSON.stringify(unknown)}, which the agent of this server does not have. Give the agent a tool with this name and without execute.`
+  return hasContext
+    ? 'The page sends context, which this server does not give to the model. Send it in a message.'
+    : undefined
+}
+
+function listIn<Item>(
+  body: Readonly<Record<string, unknown>>,
+  name: string,
+  isItem: (value: unknown) => value is Item,
+  expected: string,
+  fallback?: readonly Item[],
+): readonly Item[] {
+  const value = body[name] ?? fallback
+  if (!Array.isArray(value)) throw new MalformedBodyError(name, 'a list')
+  const misfit = value.findIndex((item) => !isItem(item))
+  if (misfit >= 0) throw new MalformedBodyError(`${name}[${misfit}]`, expected)
+  return value
+}
+
+function isNamed(value: unknown): value is { readonly name: string } {
+  return isText(Object(value).name)
 }
 
 function isMessage(value: unknown): value is AgUiMessage {
@@ -93,7 +138,7 @@ export function argumentsIn({ messages }: RunInput, toolCallId: string): readonl
 
 function parsed(text: unknown): unknown {
   try {
-    return typeof text === 'string' ? JSON.parse(text) : text
+    return typeof text === 'string' ? storableJson(JSON.parse(text), 'arguments') : text
   } catch {
     return text
   }

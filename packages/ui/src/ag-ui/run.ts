@@ -1,10 +1,12 @@
 /** Streams the events of one AG-UI run to the client. */
 
 import type { ThreadEvent, Threads } from '@meanwhile/threads'
+import type { Report } from '../guarded.ts'
 import { type Present, turnErrorText } from '../present.ts'
 import { refusalOf } from '../refusals.ts'
 import type { Applied, Begun } from './apply.ts'
 import { Conversation } from './conversation.ts'
+import { olderEvent } from './older-clients.ts'
 import type { RunInput } from './run-input.ts'
 import { isUpToDate, snapshots } from './snapshots.ts'
 import { finished, planned, runEnded, runError, runStarted, told } from './stream.ts'
@@ -16,10 +18,16 @@ export interface RunRequest {
   readonly input: RunInput
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal
+  /** Receives errors that the client does not see. */
+  readonly report: Report
 }
 
 export async function* runEvents(request: RunRequest, applied: Applied): AsyncGenerator<AgUiEvent, void> {
-  const { threads, present, input, signal } = request
+  for await (const event of eventsOf(request, applied)) yield request.input.isOlder ? olderEvent(event) : event
+}
+
+async function* eventsOf(request: RunRequest, applied: Applied): AsyncGenerator<AgUiEvent, void> {
+  const { threads, present, input, signal, report } = request
   let conversation: Conversation | undefined
   yield runStarted(input)
   try {
@@ -39,13 +47,17 @@ export async function* runEvents(request: RunRequest, applied: Applied): AsyncGe
     if (turn || (conversation.end && !isLate(input, conversation))) yield* runEnded(input, conversation, present)
     else yield finished(input, { type: 'success' })
   } catch (error) {
+    const { name, message } = error instanceof Error ? error : new Error(String(error))
+    const refusal = error instanceof Error ? refusalOf(error) : undefined
+    // The client gets the first error, and this one has its cause.
     const state = await threads.read(input.threadId).catch(() => undefined)
     const { messages } = conversation ?? input
     if (state) yield* snapshots(messages, new Conversation(present, state).messages)
-    const { name, message } = error instanceof Error ? error : new Error(String(error))
-    const refusal = error instanceof Error ? refusalOf(error) : undefined
     if (refusal) yield runError(refusal.message, name)
-    else yield runError(turnErrorText(present, { name, message }))
+    else {
+      if (!signal.aborted) report(error)
+      yield runError(turnErrorText(present, { name, message }))
+    }
   }
 }
 

@@ -11,6 +11,8 @@ type Called = CallOfMessage['function']
 
 export class ShownMessages {
   #messages: AgUiMessage[]
+  /** Whether the client has a result without its `error`: the event for a result has no such member. */
+  #lacksError = false
   readonly #tell: (event: AgUiEvent) => void
 
   constructor(messages: readonly AgUiMessage[], tell: (event: AgUiEvent) => void) {
@@ -68,7 +70,8 @@ export class ShownMessages {
   addResult(toolCallId: string, content: ResultContent, isError: boolean): void {
     const id = `${toolCallId}-result`
     const metadata = isError && { metadata: { isError } }
-    const message: ResultMessage = { id, role: 'tool', toolCallId, content, ...metadata }
+    const error = isError && typeof content === 'string' && { error: content }
+    const message: ResultMessage = { id, role: 'tool', toolCallId, content, ...error, ...metadata }
     const owner = this.#messages.findLastIndex((held) => callIdsOf(held).includes(toolCallId))
     let place = owner < 0 ? this.#messages.length : owner + 1
     for (; this.#messages[place]?.role === 'tool'; place++) {
@@ -80,7 +83,13 @@ export class ShownMessages {
       return
     }
     this.#messages.splice(place, 0, message)
+    this.#lacksError ||= isError
     this.#tell({ type: 'TOOL_CALL_RESULT', messageId: id, toolCallId, content, role: 'tool', ...metadata })
+  }
+
+  /** Sends what no event has told. Call it when no message is open. */
+  complete(): void {
+    if (this.#lacksError) this.#replace(this.#messages)
   }
 
   /** Removes these messages, with the results of their calls. Returns the ids of the calls. */
@@ -106,6 +115,7 @@ export class ShownMessages {
   #replace(messages: AgUiMessage[]): void {
     const held = this.#messages
     this.#messages = messages
+    this.#lacksError = false
     for (const event of snapshots(held, messages)) this.#tell(event)
   }
 }

@@ -64,6 +64,6 @@ function isSameCall(
   return held?.id === id && held.function?.name === name && sameArguments(held.function.arguments, text)
 }
 
-function isError({ metadata }: AgUiMessage): boolean {
-  return metadata?.isError === true
+function isError(message: AgUiMessage): boolean {
+  return message.metadata?.isError === true || (message.role === 'tool' && message.error !== undefined)
 }

@@ -7,6 +7,7 @@ import type { ReadEvent } from '../turn/turn-reader.ts'
 import { turnUpdates } from '../turn/turn-updates.ts'
 import { Conversation } from './conversation.ts'
 import { interruptOf } from './interrupts.ts'
+import { olderEvent } from './older-clients.ts'
 import { snapshots } from './snapshots.ts'
 import type { AgUiEvent, AgUiMessage } from './wire.ts'
 
@@ -20,6 +21,8 @@ export interface RunIds {
 
 /** The options of `toAgUiStream`. */
 export interface AgUiStreamOptions extends RunIds, Present {
+  /** Whether the client is older than AG-UI 1.0, as 0.0.59 is: its request has no `protocolVersion`. Default `false`. */
+  readonly isOlder?: boolean
   /** What the client already has: the thread as it was read before. Default: only the first message of the turn. */
   readonly state?: ThreadState
   /** For a run without a thread: what the client already has, which is the messages of its request. */
@@ -33,6 +36,13 @@ export interface AgUiStreamOptions extends RunIds, Present {
  * After a failed attempt, and before `RUN_ERROR`, a `MESSAGES_SNAPSHOT` removes what is no longer valid.
  */
 export async function* toAgUiStream(
+  events: AsyncIterable<ReadEvent>,
+  options: AgUiStreamOptions,
+): AsyncGenerator<AgUiEvent, void> {
+  for await (const event of runOf(events, options)) yield options.isOlder ? olderEvent(event) : event
+}
+
+async function* runOf(
   events: AsyncIterable<ReadEvent>,
   { threadId, runId, state, messages, ...present }: AgUiStreamOptions,
 ): AsyncGenerator<AgUiEvent, void> {

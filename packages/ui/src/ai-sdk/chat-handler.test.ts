@@ -59,7 +59,10 @@ test('a denied call is shown as denied, and does not run (UI2, UI4)', async () =
   await page.addToolApprovalResponse({ id: cardOf(page, 'mail').approval?.id ?? '', approved: false, reason: 'No.' })
   await settled(page)
   await equal(handler, page)
-  expect(cardOf(page, 'mail')).toMatchObject({ state: 'output-error', errorText: 'This call was denied.' })
+  expect(cardOf(page, 'mail')).toMatchObject({
+    state: 'output-denied',
+    approval: { approved: false, reason: 'No.' },
+  })
   expect(did).toEqual([])
 })
 
@@ -233,7 +236,7 @@ test("a tool's own question is not an approval: it has no card, and cannot be de
     const response = await post(handler, '', { id: 't', messages: [{ ...page.messages.at(-1), parts: [answered] }] })
     expect([response.status, await response.json()]).toEqual([
       400,
-      { error: 'ChatRequestError', message: 'it answers no open question' },
+      { error: 'ChatRequestError', message: 'This answers no open question.' },
     ])
   }
   expect((await threads.read('t')).interrupts.map(({ id }) => id)).toEqual([question?.id])

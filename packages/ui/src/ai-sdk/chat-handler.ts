@@ -4,7 +4,7 @@ import { ConfigError, type OptionNames, type UserMessage } from '@meanwhile/core
 import type { Threads, Turn } from '@meanwhile/threads'
 import { answersBy } from '../approvals.ts'
 import { jsonBody } from '../body.ts'
-import { guarded } from '../guarded.ts'
+import { guarded, type Report } from '../guarded.ts'
 import { checkHandlerOptions, DEFAULT_MAX_BYTES, HANDLER_OPTIONS, type HandlerOptions } from '../handler-options.ts'
 import { BUSY, refusalOf } from '../refusals.ts'
 import { CROSS_SITE, isJson, mayBeForged, pathBelow } from '../requests.ts'
@@ -55,20 +55,21 @@ export function chatHandler<Context = unknown>(
   if (version !== 6 && version !== 7) throw new ConfigError('version', `must be 6 or 7, not ${String(version)}`)
   if (hold !== undefined && typeof hold !== 'boolean') throw new ConfigError('hold', 'must be true or false')
 
-  const stream = (turn: Turn, after?: string): Response =>
-    streamResponse((signal) => turn.events({ signal }), {
-      ...options,
-      messageId: turn.id,
-      ...(hold !== undefined && { hold }),
-      ...(after !== undefined && { after }),
-    })
+  const stream = (turn: Turn, report: Report, after?: string): Response => {
+    const given = { ...options, messageId: turn.id, ...(hold !== undefined && { hold }) }
+    return streamResponse(
+      (signal) => turn.events({ signal }),
+      { ...given, ...(after !== undefined && { after }) },
+      report,
+    )
+  }
 
-  async function post(request: Request): Promise<Response> {
+  async function post(request: Request, report: Report): Promise<Response> {
     if (!isJson(request)) return refusal('UnsupportedMediaType', 415, 'The body must be application/json.')
     const asked = chatRequest(await jsonBody(request, maxBytes), files)
     const { thread } = asked
     const visit = new Visit<Context>(given, request, thread)
-    if (asked.kind !== 'answer') return stream(await said(threads, asked, visit))
+    if (asked.kind !== 'answer') return stream(await said(threads, asked, visit), report)
     await visit.ask('answer', { type: 'answer' })
     const { status, interrupts, turns, cursor } = await threads.read(thread)
     const waiting = turns.find(({ status }) => status === 'waiting')
@@ -78,10 +79,10 @@ export function chatHandler<Context = unknown>(
     const unsigned = answersTo(interrupts, waiting?.id, asked)
     const by = await visit.signature()
     const answers = answersBy(by, unsigned, interrupts.map(questionOf), options.edits ?? false)
-    return stream(await threads.answer(thread, answers, visit.continuing), cursor)
+    return stream(await threads.answer(thread, answers, visit.continuing), report, cursor)
   }
 
-  async function ofThread(request: Request, thread: string, route: string): Promise<Response> {
+  async function ofThread(request: Request, report: Report, thread: string, route: string): Promise<Response> {
     if (route === 'POST stop' && mayBeForged(request)) return refusal('CrossSiteRequest', 403, CROSS_SITE)
     const visit = new Visit<Context>(given, request, thread)
     if (route === 'POST stop') {
@@ -93,7 +94,7 @@ export function chatHandler<Context = unknown>(
     if (route === 'GET ') return jsonResponse({ status: state.status, messages: toUIMessages(state, options) })
     const newest = state.turns.at(-1)
     const turn = newest && (await threads.turn(thread, newest.id))
-    return turn && (turn.endedFor ?? 0) < LATE ? stream(turn) : noContent()
+    return turn && (turn.endedFor ?? 0) < LATE ? stream(turn, report) : noContent()
   }
 
   const guard = guarded('chatHandler', given, maxBytes, (error) => {
@@ -102,11 +103,11 @@ export function chatHandler<Context = unknown>(
   })
   return async (request) => {
     const path = pathBelow(base, request)
-    if (path?.length === 0 && request.method === 'POST') return guard(request, () => post(request))
+    if (path?.length === 0 && request.method === 'POST') return guard(request, (report) => post(request, report))
     const [thread, action = '', ...more] = path ?? []
     const route = `${request.method} ${action}`
     if (thread === undefined || more.length > 0 || !ROUTES_OF_THREAD.includes(route)) return notFound()
-    return guard(request, () => ofThread(request, thread, route))
+    return guard(request, (report) => ofThread(request, report, thread, route))
   }
 }
 
@@ -148,7 +149,7 @@ async function said<Context>(
     if (turn) return turn
   }
   const message = kind === 'send' ? asked.message : before
-  if (message?.role !== 'user') throw new ChatRequestError('no turn begins with this message', 404)
+  if (message?.role !== 'user') throw new ChatRequestError('No turn begins with this message.', 404)
   return send(message)
 }
 

@@ -2,11 +2,12 @@
 
 import { type Json, type PendingInterrupt, UnknownInterruptError, type UserMessage } from '@meanwhile/core'
 import { BrandedError } from '@meanwhile/core/calls'
+import { MalformedBodyError, storableJson } from '../body.ts'
 import { isRecord } from '../is-record.ts'
 import { checkFiles, type FileRules } from '../page-files.ts'
 import { askedOnCards, isAboutShown, questionOf } from '../turn/question-of.ts'
 import type { Question } from '../turn/turn-update.ts'
-import { userMessageOf } from './user-message.ts'
+import { isUserPart, userMessageOf } from './user-message.ts'
 
 /** The content of a POST. Only the last message in its body is used. */
 export type ChatRequest = { readonly thread: string } & (
@@ -22,10 +23,13 @@ export type ChatRequest = { readonly thread: string } & (
     }
 )
 
-/** A card of the last message, as the page has it. */
-type Card = Readonly<Record<string, unknown>>
+/** A card of the last message, as the page has it: its ids are texts, and what answers a question is JSON. */
+type Card = Readonly<Record<string, unknown>> & {
+  readonly toolCallId?: string
+  readonly approval?: Readonly<Record<string, unknown>>
+}
 
-/** The request does not have the form that `useChat` sends. */
+/** The request has the right form, and the thread has nothing that it can be about. */
 export class ChatRequestError extends BrandedError {
   static override readonly brand: string = 'ChatRequestError'
   /** The HTTP status. */
@@ -38,27 +42,46 @@ export class ChatRequestError extends BrandedError {
 }
 
 /**
- * @throws {ChatRequestError} The request is malformed.
+ * @throws {MalformedBodyError} The request does not have the form that `useChat` sends.
  * @throws {FileRefusedError} The message has a file that is not admitted.
  */
 export function chatRequest(body: unknown, files: FileRules | false): ChatRequest {
-  if (!isRecord(body)) throw new ChatRequestError('the body is not a JSON object')
+  if (!isRecord(body)) throw new MalformedBodyError('the body', 'a JSON object')
   const { id: thread, messages, trigger, messageId, answers = {} } = body
-  if (typeof thread !== 'string') throw new ChatRequestError('the body has no id')
+  if (typeof thread !== 'string') throw new MalformedBodyError('id', 'the id of the chat')
   const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined
-  if (!isRecord(last)) throw new ChatRequestError('the body has no messages')
+  if (!isRecord(last)) throw new MalformedBodyError('messages', 'a list of messages')
+  const at = `messages[${(messages as unknown[]).length - 1}]`
+  if (!Array.isArray(last.parts)) throw new MalformedBodyError(`${at}.parts`, 'a list')
   if (last.role === 'assistant') {
-    if (!isRecord(answers) || !Array.isArray(last.parts)) throw new ChatRequestError('the last message is malformed')
-    const cards = last.parts.filter(isRecord)
-    // The answers were parsed from JSON.
-    return { thread, kind: 'answer', turn: last.id, cards, answers: answers as Record<string, Json> }
+    const cards = last.parts.flatMap((part, index) => (isRecord(part) ? [cardIn(part, `${at}.parts[${index}]`)] : []))
+    return { thread, kind: 'answer', turn: last.id, cards, answers: answersIn(answers) }
   }
+  if (last.role !== 'user') throw new MalformedBodyError(`${at}.role`, 'user or assistant')
+  if (typeof last.id !== 'string') throw new MalformedBodyError(`${at}.id`, 'a text')
   const message = userMessageOf(last)
-  if (!message || typeof last.id !== 'string') throw new ChatRequestError('the last message is malformed')
+  if (!message) {
+    const misfit = last.parts.findIndex((part) => !isUserPart(part))
+    if (misfit >= 0) throw new MalformedBodyError(`${at}.parts[${misfit}]`, 'a text, a file or data')
+    throw new MalformedBodyError(`${at}.parts`, 'a list with a text or a file')
+  }
   // The thread has this message.
   if (trigger === 'regenerate-message') return { thread, kind: 'regenerate', messageId: last.id }
   checkFiles(message.content, files)
   return { thread, kind: 'send', messageId: last.id, message, isEdit: messageId === last.id }
+}
+
+function answersIn(answers: unknown): Readonly<Record<string, Json>> {
+  if (!isRecord(answers)) throw new MalformedBodyError('answers', 'an object with an answer for the id of each question')
+  return storableJson(answers, 'answers') as Readonly<Record<string, Json>>
+}
+
+function cardIn(part: Readonly<Record<string, unknown>>, at: string): Card {
+  const { toolCallId, approval, output } = part
+  if (toolCallId !== undefined && typeof toolCallId !== 'string') throw new MalformedBodyError(`${at}.toolCallId`, 'a text')
+  if (approval !== undefined && !isRecord(approval)) throw new MalformedBodyError(`${at}.approval`, 'an object')
+  if (toolCallId !== undefined) for (const name of ['input', 'output']) storableJson(part[name] ?? null, `${at}.${name}`)
+  return { ...part, ...(toolCallId !== undefined && { toolCallId }), ...(approval && { approval }) } as Card
 }
 
 /**
@@ -86,22 +109,22 @@ export function answersTo(
   })
   const given = { ...Object.fromEntries(byCards), ...answers }
   if (Object.keys(given).length > 0) return given
-  const late = cards.flatMap((card) => (isLate(card, open) ? [String(card.toolCallId)] : []))
+  const late = cards.flatMap((card) => (isLate(card, open) ? [card.toolCallId ?? ''] : []))
   if (late.length > 0) throw new UnknownInterruptError(late)
-  throw new ChatRequestError('it answers no open question')
+  throw new ChatRequestError('This answers no open question.')
 }
 
 /** The inputs on the cards that ask this question. */
 function inputsShown({ id, kind, card }: Question, cards: readonly Card[]): readonly unknown[] {
   const own = cards.filter(({ toolCallId }) => toolCallId === card?.id)
-  const asking = own.filter(({ approval }) => isRecord(approval) && approval.id === id)
+  const asking = own.filter(({ approval }) => approval?.id === id)
   return (kind === 'client-call' ? own.slice(-1) : asking).map(({ input }) => input)
 }
 
 /** Whether the card answers a question that is no longer open. */
 function isLate(card: Card, open: readonly Question[]): boolean {
   const { toolCallId, approval } = card
-  if (card.state === 'approval-responded') return open.every(({ id }) => !isRecord(approval) || id !== approval.id)
+  if (card.state === 'approval-responded') return open.every(({ id }) => id !== approval?.id)
   return outputIn(card) !== undefined && open.every(({ card, callId }) => (card?.id ?? callId) !== toolCallId)
 }
 
@@ -117,7 +140,7 @@ function outputIn({ state, output, errorText, preliminary }: Card): Json | undef
 }
 
 function approvalIn({ state, approval }: Card, id: string): Json | undefined {
-  if (state !== 'approval-responded' || !isRecord(approval) || approval.id !== id) return undefined
+  if (state !== 'approval-responded' || approval?.id !== id) return undefined
   if (approval.approved === true) return { decision: 'allow' }
   const { reason } = approval
   return { decision: 'deny', ...(typeof reason === 'string' && reason !== '' && { reason }) }

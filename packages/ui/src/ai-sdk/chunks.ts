@@ -1,11 +1,10 @@
 /** Converts updates of a turn to chunks of the UI message stream, protocol v1. */
 
-import type { ToolMessage } from '@meanwhile/core'
 import type { UIMessageChunk } from 'ai'
 import { shownQuestion } from '../approvals.ts'
 import { callErrorText, outputShown, type Present, resultShown, turnErrorText } from '../present.ts'
 import { cardIdOf } from '../turn/card.ts'
-import type { InnerCall, PartType, Question, TurnUpdate } from '../turn/turn-update.ts'
+import type { CardAnswer, InnerCall, PartType, Question, TurnUpdate } from '../turn/turn-update.ts'
 import { type CallState, type ChatMetadata, chatQuestion } from './message-metadata.ts'
 import { partsOf } from './user-message.ts'
 
@@ -16,16 +15,22 @@ export interface ChunkOptions extends Present {
   readonly version?: 6 | 7
 }
 
+/** The options for a stream, or for a history. */
+export interface UIChunksOptions extends ChunkOptions {
+  /** Whether the chunks become messages here. Then the answers to approvals are among them, also in version 6, which has no chunk for them. */
+  readonly isHistory?: boolean
+}
+
 type CallUpdate = Extract<TurnUpdate, { type: 'call' | `call-${string}` }>
-type InnerUpdate = Extract<TurnUpdate, { type: `inner-${string}` }>
+type ResultUpdate = Extract<TurnUpdate, { type: `${string}-result` }>
 
 export class UIChunks {
-  readonly #options: ChunkOptions
+  readonly #options: UIChunksOptions
   /** The part that is being streamed: version 6 ends it where version 7 removes it. */
   #open: { readonly part: PartType; readonly id: string } | undefined
   #hasStarted = false
 
-  constructor(options: ChunkOptions) {
+  constructor(options: UIChunksOptions) {
     this.#options = options
   }
 
@@ -55,9 +60,11 @@ export class UIChunks {
       case 'question':
         return approvalRequest(update.question)
       case 'inner-call':
-      case 'inner-answer':
+        return [innerCall(update.call, this.#options)]
       case 'inner-result':
-        return this.#inner(update)
+        return [this.#result(update.id, update)]
+      case 'card-answer':
+        return this.#answer(update)
       case 'turn-resumed':
         return [{ type: 'message-metadata', messageMetadata: metadata('running') }]
       case 'turn-waiting':
@@ -103,29 +110,26 @@ export class UIChunks {
         return [{ type: 'tool-output-available', toolCallId: cardOf(update), output, dynamic: true, preliminary: true }]
       }
       case 'call-result':
-        return [this.#result(cardOf(update.message), update.message)]
+        return [this.#result(cardOf(update.message), update)]
     }
   }
 
-  #inner(update: InnerUpdate): readonly UIMessageChunk[] {
-    switch (update.type) {
-      case 'inner-call':
-        return [innerCall(update.call, this.#options)]
-      case 'inner-answer': {
-        const { id: toolCallId, question: approvalId, isAllowed: approved } = update
-        // Version 6 has no chunk for it.
-        if (this.#options.version === 6) return []
-        return [
-          { type: 'tool-approval-request', approvalId, toolCallId },
-          { type: 'tool-approval-response', approvalId, approved },
-        ]
-      }
-      case 'inner-result':
-        return [this.#result(update.id, update.message)]
-    }
+  #answer({ id, question: approvalId, isAllowed, reason }: CardAnswer): readonly UIMessageChunk[] {
+    const { version, isHistory = false } = this.#options
+    if (version === 6 && !isHistory) return []
+    return [
+      { type: 'tool-approval-request', approvalId, toolCallId: id },
+      {
+        type: 'tool-approval-response',
+        approvalId,
+        approved: isAllowed,
+        ...(reason !== undefined && { reason }),
+      },
+    ]
   }
 
-  #result(toolCallId: string, message: ToolMessage): UIMessageChunk {
+  #result(toolCallId: string, { message, isDenied }: ResultUpdate): UIMessageChunk {
+    if (isDenied) return { type: 'tool-output-denied', toolCallId }
     if (message.isError)
       return { type: 'tool-output-error', toolCallId, errorText: callErrorText(this.#options, message), dynamic: true }
     return { type: 'tool-output-available', toolCallId, output: resultShown(this.#options, message), dynamic: true }

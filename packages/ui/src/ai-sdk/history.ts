@@ -27,7 +27,7 @@ export function toUIMessages(state: ThreadState, options: HistoryOptions = {}): 
 function messagesOf(updates: readonly TurnUpdate[], options: HistoryOptions): ChatMessage[] {
   const [start] = updates
   if (start?.type !== 'turn-start') return []
-  const chunks = new UIChunks(options)
+  const chunks = new UIChunks({ ...options, isHistory: true })
   const answer = messageOf(updates.flatMap((update) => chunks.of(update)))
   const said: ChatMessage[] = start.message
     ? [{ id: start.messageId ?? '', role: 'user', parts: partsOf(start.message) }]
@@ -101,14 +101,18 @@ function messageOf(chunks: readonly UIMessageChunk[]): ChatMessage {
         change(chunk.toolCallId, { state: 'approval-requested', approval: { id: chunk.approvalId } })
         break
       case 'tool-approval-response': {
-        const { approvalId: id, approved } = chunk
+        const { approvalId: id, approved, reason } = chunk
         const place = parts.findIndex((part) => part.type === 'dynamic-tool' && part.approval?.id === id)
         const card = parts[place]
-        if (card) parts[place] = { ...card, state: 'approval-responded', approval: { id, approved } } as Part
+        const approval = { id, approved, ...(reason !== undefined && { reason }) }
+        if (card) parts[place] = { ...card, state: 'approval-responded', approval } as Part
         break
       }
       case 'tool-output-available':
         change(chunk.toolCallId, { state: 'output-available', output: chunk.output })
+        break
+      case 'tool-output-denied':
+        change(chunk.toolCallId, { state: 'output-denied' })
         break
       case 'tool-output-error':
         change(chunk.toolCallId, { state: 'output-error', errorText: chunk.errorText })

@@ -122,7 +122,11 @@ test('whatever happens in between, a browser ends up with the messages of the th
       for (const { version, read } of peers) {
         const options = { version, ...(version === 6 && { hold: true }) }
         const history = toUIMessages(state, options)
-        const expected = (turn: string) => compared(history.filter(({ id }) => id === turn))
+        const expected = (turn: string) =>
+          compared(
+            history.filter(({ id }) => id === turn),
+            version,
+          )
         for (const { turn, responses } of followed) {
           let message: UIMessage | undefined
           for (const { events, after } of responses) {
@@ -132,12 +136,12 @@ test('whatever happens in between, a browser ends up with the messages of the th
           // If a turn continued afterwards, a browser has its content so far.
           const isWhole = responses.at(-1)?.events.at(-1)?.type === 'turn-end'
           const isOwn = state.turns.some(({ id }) => id === turn)
-          if (isOwn && isWhole) expect(compared(message ? [message] : [])).toEqual(expected(turn))
+          if (isOwn && isWhole) expect(compared(message ? [message] : [], version)).toEqual(expected(turn))
         }
         for (const { id } of state.turns) {
           const replayed = await threads.turn('t', id)
           const message = replayed && (await read(await collected(toUIMessageStream(replayed.events(), options))))
-          expect(compared(message ? [message] : [])).toEqual(expected(id))
+          expect(compared(message ? [message] : [], version)).toEqual(expected(id))
         }
       }
       await threads.close()

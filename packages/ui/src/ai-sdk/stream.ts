@@ -2,6 +2,9 @@
 
 import type { UIMessageChunk } from 'ai'
 import { eventStream } from '../event-stream.ts'
+import type { Report } from '../guarded.ts'
+import { turnErrorText } from '../present.ts'
+import { refusalOf } from '../refusals.ts'
 import type { ReadEvent } from '../turn/turn-reader.ts'
 import { turnUpdates } from '../turn/turn-updates.ts'
 import { type ChunkOptions, UIChunks } from './chunks.ts'
@@ -48,16 +51,36 @@ export function toUIMessageStreamResponse(
   events: AsyncIterable<ReadEvent>,
   { headers, ...options }: StreamOptions & { readonly headers?: Readonly<Record<string, string>> } = {},
 ): Response {
-  return streamResponse(() => events, options, headers)
+  return responseOf(() => uiMessageChunks(events, options), headers)
 }
 
-/** Creates the response. `events` receives a signal that aborts when the page disconnects. */
+/**
+ * Creates the response of a handler. `events` receives a signal that aborts when the page disconnects. `report` receives an error of the server, of
+ * which the page only learns that there was one.
+ */
 export function streamResponse(
   events: (signal: AbortSignal) => AsyncIterable<ReadEvent>,
   options: StreamOptions,
+  report: Report,
+): Response {
+  return responseOf(async function* (signal) {
+    try {
+      yield* uiMessageChunks(events(signal), options)
+    } catch (thrown) {
+      if (signal.aborted) throw thrown
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown))
+      const refusal = refusalOf(error)
+      if (!refusal) report(thrown)
+      yield { type: 'error', errorText: refusal?.message ?? turnErrorText(options, error) }
+    }
+  })
+}
+
+function responseOf(
+  chunks: (signal: AbortSignal) => AsyncGenerator<UIMessageChunk, void>,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  return eventStream((signal) => uiMessageChunks(events(signal), options), {
+  return eventStream(chunks, {
     headers: { 'x-vercel-ai-ui-message-stream': 'v1', ...headers },
     last: 'data: [DONE]\n\n',
   })

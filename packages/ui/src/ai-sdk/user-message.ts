@@ -15,17 +15,26 @@ function fileUIPart({ mediaType, data, filename }: FilePart): FileUIPart {
   return { type: 'file', mediaType, url, ...(filename !== undefined && { filename }) }
 }
 
-/** Returns undefined if the value, which comes from outside, is not a user message, or is empty. Its files are not checked. */
+/** Returns undefined if the value, which comes from outside, is not a user message, or is empty. Its files are not checked, and its data is left out. */
 export function userMessageOf(message: unknown): UserMessage | undefined {
   if (!isRecord(message) || message.role !== 'user' || !Array.isArray(message.parts)) return undefined
   const parts: readonly unknown[] = message.parts
-  const content = parts.map(contentPart)
+  const content = parts.filter((part) => !isDataPart(part)).map(contentPart)
   if (!content.every((part) => part !== undefined)) return undefined
   const said = content.filter((part) => part.type !== 'text' || part.text !== '')
   if (said.length === 0) return undefined
   if (said.every((part) => part.type === 'text'))
     return { role: 'user', content: said.map(({ text }) => text).join('') }
   return { role: 'user', content: said }
+}
+
+/** Whether a user message may have this part, which comes from outside. */
+export function isUserPart(part: unknown): boolean {
+  return isDataPart(part) || contentPart(part) !== undefined
+}
+
+function isDataPart(part: unknown): boolean {
+  return isRecord(part) && typeof part.type === 'string' && part.type.startsWith('data-')
 }
 
 function contentPart(part: unknown): ContentPart | undefined {

@@ -13,6 +13,7 @@ interface ToldCard {
   readonly hasEnded: boolean
   /** The id of the question that was last answered. */
   readonly answered?: string
+  readonly isDenied?: boolean
 }
 
 export class InnerCards {
@@ -24,7 +25,7 @@ export class InnerCards {
   }
 
   /** Sends what a thread keeps of a call, in the open step. */
-  read({ path, input, state, approval, result }: InsideCard, step: number): void {
+  read({ path, input, state, approval, reason, result }: InsideCard, step: number): void {
     const id = cardIdOf(path)
     const { agent: toolName = '' } = path.at(-1) ?? {}
     const before = this.#told.get(id)
@@ -34,8 +35,9 @@ export class InnerCards {
     // If the card of an earlier step has the answer, this is a second card of the same question: a client looks for the question, and finds the first.
     const isSecond = before?.answered !== undefined && before.answered === approval && before.step !== told?.step
     if (told && isAnswered && approval !== undefined && !isSecond) {
-      this.#told.set(id, { ...told, answered: approval })
-      this.#tell({ type: 'inner-answer', id, question: approval, isAllowed: state === 'allowed' })
+      const isAllowed = state === 'allowed'
+      this.#told.set(id, { ...told, answered: approval, isDenied: !isAllowed })
+      this.#tell({ type: 'card-answer', id, question: approval, isAllowed, ...(reason !== undefined && { reason }) })
     }
     if (result) this.#end(id, result)
   }
@@ -64,6 +66,6 @@ export class InnerCards {
   #end(id: string, message: ToolMessage): void {
     const told = this.#told.get(id)
     if (told) this.#told.set(id, { ...told, hasEnded: true })
-    this.#tell({ type: 'inner-result', id, message })
+    this.#tell({ type: 'inner-result', id, message, ...(told?.isDenied && { isDenied: true }) })
   }
 }

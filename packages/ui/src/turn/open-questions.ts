@@ -1,11 +1,12 @@
 /** The open questions of a turn, and the cards that ask them: a card shows the input that its question is about. */
 
-import type { Json } from '@meanwhile/core'
+import type { Json, ToolMessage } from '@meanwhile/core'
 import { sameInput } from '@meanwhile/core/calls'
 import type { InsideCard } from '@meanwhile/threads'
+import { cardIdOf } from './card.ts'
 import { InnerCards } from './inner-cards.ts'
 import { askedOnCards } from './question-of.ts'
-import type { Question, TurnUpdate } from './turn-update.ts'
+import type { CardAnswer, Question, TurnUpdate } from './turn-update.ts'
 
 type CallUpdate = TurnUpdate & { readonly type: 'call' }
 
@@ -14,6 +15,8 @@ export class OpenQuestions {
   readonly #open = new Map<string, Question>()
   /** Committed calls, by id. */
   readonly #calls = new Map<string, CallUpdate>()
+  /** The last answer about each committed call. */
+  readonly #answers = new Map<string, CardAnswer>()
   readonly #inner: InnerCards
   readonly #tell: (update: TurnUpdate) => void
 
@@ -35,14 +38,45 @@ export class OpenQuestions {
   /** A step with these calls was removed. */
   reset(callIds: readonly string[], step: number): void {
     this.#inner.reset(step)
-    for (const callId of callIds) this.#calls.delete(callId)
+    for (const callId of callIds) {
+      this.#calls.delete(callId)
+      this.#answers.delete(callId)
+    }
   }
 
-  /** Sends what a thread keeps of a call. */
-  read(card: InsideCard, step: number): void {
+  /** Whether this call of the turn does not run, because it was denied. */
+  isDenied(callId: string): boolean {
+    return this.#answers.get(callId)?.isAllowed === false
+  }
+
+  /** Sends what a thread keeps of a call. `results`: the results that were sent, by call. Returns the result that must be sent again. */
+  read(card: InsideCard, step: number, results: ReadonlyMap<string, ToolMessage>): ToolMessage | undefined {
     const [outermost, inner] = card.path
     if (inner) this.#inner.read(card, step)
-    else if (outermost) this.#showInput(outermost.callId, card.input)
+    else if (outermost) return this.#showDecided(outermost.callId, card, results.get(outermost.callId))
+    return undefined
+  }
+
+  #showDecided(
+    callId: string,
+    { input, state, approval, reason }: InsideCard,
+    result: ToolMessage | undefined,
+  ): ToolMessage | undefined {
+    const isShown = this.#showInput(callId, input)
+    const shown = this.#calls.get(callId)
+    if (!shown || approval === undefined || (state !== 'allowed' && state !== 'denied')) return undefined
+    const answer: CardAnswer = {
+      id: cardIdOf([{ callId }]),
+      question: approval,
+      isAllowed: state === 'allowed',
+      ...(reason !== undefined && { reason }),
+    }
+    if (isShown && JSON.stringify(answer) === JSON.stringify(this.#answers.get(callId))) return undefined
+    this.#answers.set(callId, answer)
+    // A client that has a result keeps parts of it, unless the call is sent again.
+    if (result && isShown) this.#tell(shown)
+    this.#tell({ type: 'card-answer', ...answer })
+    return result
   }
 
   /** Sends a question before the turn waits, except that about a call inside a call: its card comes with the others, in the order of the questions. */

@@ -21,8 +21,8 @@ export class TurnReader {
   #turn: string | undefined
   #step: OpenStep | undefined
   #steps = 0
-  /** Results that were sent, as JSON, by call. */
-  readonly #results = new Map<string, string>()
+  /** Results that were sent, by call. */
+  readonly #results = new Map<string, ToolMessage>()
   readonly #questions = new OpenQuestions((update) => this.#tell(update))
   /** The ids of calls that tools make themselves: they have no part. */
   readonly #made = new Set<string>()
@@ -71,7 +71,10 @@ export class TurnReader {
         this.#questions.askEarly(questionOf(event), this.#steps)
         break
       case 'inside':
-        for (const card of event.cards) this.#questions.read(card, this.#steps)
+        for (const card of event.cards) {
+          const result = this.#questions.read(card, this.#steps, this.#results)
+          if (result) this.#tellResult(result)
+        }
         break
       case 'step-end':
         this.#endStep()
@@ -205,11 +208,15 @@ export class TurnReader {
   }
 
   #result(message: ToolMessage): void {
-    const text = JSON.stringify(message)
     const before = this.#results.get(message.callId)
-    if (before === text) return
-    this.#results.set(message.callId, text)
-    this.#tell({ type: 'call-result', message, ...(before !== undefined && { revised: true }) })
+    if (JSON.stringify(before) === JSON.stringify(message)) return
+    this.#results.set(message.callId, message)
+    this.#tellResult(message, before !== undefined)
+  }
+
+  #tellResult(message: ToolMessage, isRevised = false): void {
+    const isDenied = this.#questions.isDenied(message.callId)
+    this.#tell({ type: 'call-result', message, ...(isRevised && { revised: true }), ...(isDenied && { isDenied }) })
   }
 
   #resume(cause: 'answer' | 'recovery' | 'retry', messages: readonly string[]): void {

@@ -40,14 +40,19 @@ export type TurnUpdate =
     }
   /** The result exists, and is sent as soon as the message with the call is committed. */
   | { readonly type: 'call-settled'; readonly callId: string; readonly toolName: string }
-  /** `revised`: the call had another result, which is no longer valid. */
-  | { readonly type: 'call-result'; readonly message: ToolMessage; readonly revised?: true }
+  /** `revised`: the call had another result, which is no longer valid. `isDenied`: it did not run, because it was denied. */
+  | {
+      readonly type: 'call-result'
+      readonly message: ToolMessage
+      readonly revised?: true
+      readonly isDenied?: true
+    }
   /** A call inside a call that a human is asked about, so it has its own card. Sent again if its input is another one. */
   | { readonly type: 'inner-call'; readonly call: InnerCall }
-  /** The question of `approve` about a call inside a call was answered. `question`: its id. */
-  | { readonly type: 'inner-answer'; readonly id: string; readonly question: string; readonly isAllowed: boolean }
   /** A call inside a call that has a card has ended. */
-  | { readonly type: 'inner-result'; readonly id: string; readonly message: ToolMessage }
+  | { readonly type: 'inner-result'; readonly id: string; readonly message: ToolMessage; readonly isDenied?: true }
+  /** The question of `approve` about the call of a card was answered. May be sent again, with a reason. */
+  | ({ readonly type: 'card-answer' } & CardAnswer)
   /** A question is open. Sent again if the input on its card has changed since. Not sent while the card asks another question. */
   | { readonly type: 'question'; readonly question: Question }
   /** A user message that arrived while the turn was running: sent before the next step, or at the end of the turn, then within its empty step. */
@@ -91,6 +96,17 @@ export interface QuestionCard {
   readonly toolName?: string
   /** The input in the question: exactly this is allowed. */
   readonly input?: Json
+}
+
+/** The answer to an approval. */
+export interface CardAnswer {
+  /** The id of the card. */
+  readonly id: string
+  /** The id of the question. */
+  readonly question: string
+  readonly isAllowed: boolean
+  /** Why the call was denied. */
+  readonly reason?: string
 }
 
 /** A call inside a call, as its card shows it. */
