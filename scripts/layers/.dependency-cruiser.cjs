@@ -194,9 +194,14 @@ module.exports = {
     },
     {
       name: 'no-dev-dependencies-in-sources',
+      comment: 'Except those that become part of the package.',
       severity: 'error',
       from: { path: '^packages/[^/]+/src/', pathNot: tests },
-      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only', 'npm-peer'] },
+      to: {
+        dependencyTypes: ['npm-dev'],
+        dependencyTypesNot: ['type-only', 'npm-peer'],
+        pathNot: '(^|/)node_modules/(@bufbuild/protobuf|preact)/',
+      },
     },
     {
       name: 'no-unresolvable-imports',
