@@ -4,10 +4,7 @@ import { hash, sortedMembers } from './hash.ts'
 import { written } from './json-text.ts'
 import type { ToolCall } from './message.ts'
 
-/**
- * Returns JSON with sorted keys and without undefined members. A value that JSON cannot represent becomes `null`, except for numbers beyond its
- * range.
- */
+/** Returns JSON with sorted keys and without undefined members. What JSON cannot represent becomes `null`, except for numbers beyond its range. */
 export function canonical(value: unknown): string {
   return written(value, leafText, sortedMembers)
 }

@@ -8,6 +8,7 @@ import {
   answer,
   begin,
   type Config,
+  callOptions,
   human,
   looks,
   more,
@@ -130,31 +131,10 @@ test.for(
   })
 })
 
-type CallOption = Exclude<keyof Config, symbol>
-
-/** Each option of a call. */
-const callOptions: { readonly [Option in CallOption]-?: () => unknown } = {
-  configurable: () => ({ thread_id: 'other' }),
-  context: () => ({ user: 'u' }),
-  recursionLimit: () => 50,
-  maxConcurrency: () => 1,
-  timeout: () => 100_000,
-  signal: () => new AbortController().signal,
-  callbacks: () => [],
-  tags: () => ['mine'],
-  metadata: () => ({ of: 'mine' }),
-  runName: () => 'mine',
-  runId: () => '01a22391-d152-750a-a166-5d90a9b5931c',
-  store: () => new InMemoryStore(),
-  cache: () => undefined,
-  durability: () => 'sync',
-  subgraphs: () => true,
-}
-
 test.for(Object.keys(callOptions))(
   'a call with %s: calls, order, callbacks and texts are equal (W48)',
   async (option) => {
-    await expectEqual({ config: { [option]: callOptions[option as CallOption]() } })
+    await expectEqual({ config: { [option]: callOptions[option as keyof typeof callOptions]() } })
   },
 )
 
