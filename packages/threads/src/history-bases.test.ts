@@ -5,7 +5,7 @@ import type { StoredEvent, TurnRecord } from './index.ts'
 
 const user = (content: string): Message & { readonly role: 'user' } => ({ role: 'user', content })
 
-const history = (texts: string) => [...texts].map(user)
+const history = (texts: string) => texts.split('').map(user)
 
 const startEvent = (seq: number, text: string): StoredEvent => {
   return { seq, turn: 'turn', isKept: true, event: { type: 'turn-start', message: user(text), messageId: 'm' } }
@@ -56,7 +56,7 @@ test('a checkpoint begins with the start of its turn, or with the last replaceme
   bases.push(6, messageEvent(6, 'e').event)
   bases.push(7, { ...replacedEvent(7, 'inner').event, path: ['agent'] } as never)
   expect([baseOf(bases, 'sd'), baseOf(bases, 'sde')]).toEqual(Array(2).fill([5, 5, 2]))
-  // It was taken before the replacement was told.
+  // It was taken before the event was emitted.
   expect(baseOf(bases, 'abcd')).toEqual([1, 3, 3])
 })
 
