@@ -1,7 +1,8 @@
 import type { Message } from '@meanwhile/core'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { playTurn, storeThread } from '../test/long-threads.ts'
 import { HistoryBases } from './history-bases.ts'
-import type { StoredEvent, TurnRecord } from './index.ts'
+import { memoryThreads, type StoredEvent, type TurnRecord } from './index.ts'
 
 const user = (content: string): Message & { readonly role: 'user' } => ({ role: 'user', content })
 
@@ -77,4 +78,15 @@ test('no checkpoint begins with an event that was retracted (L18)', () => {
   expect(baseOf(bases, 'abcdef')).toEqual([4, 4, 4])
   bases.retract([4])
   expect(baseOf(bases, 'abcdef')).toEqual([1, 3, 3])
+})
+
+test('each message of a thread is checked, copied and hashed a few times in a turn, however often the turn is saved (W62)', async () => {
+  const length = 300
+  const store = memoryThreads()
+  await storeThread(store, 't', length)
+  const stringify = vi.spyOn(JSON, 'stringify')
+  await playTurn(store, 't')
+  const calls = stringify.mock.calls.filter(([value]) => Object(value).role !== undefined).length
+  stringify.mockRestore()
+  expect(calls).toBeLessThan(4.5 * length)
 })
