@@ -1,11 +1,12 @@
 import type { Message } from '@meanwhile/core'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { playTurn, storeThread } from '../test/long-threads.ts'
 import { HistoryBases } from './history-bases.ts'
-import type { StoredEvent, TurnRecord } from './index.ts'
+import { memoryThreads, type StoredEvent, type TurnRecord } from './index.ts'
 
 const user = (content: string): Message & { readonly role: 'user' } => ({ role: 'user', content })
 
-const history = (texts: string) => [...texts].map(user)
+const history = (texts: string) => texts.split('').map(user)
 
 const startEvent = (seq: number, text: string): StoredEvent => {
   return { seq, turn: 'turn', isKept: true, event: { type: 'turn-start', message: user(text), messageId: 'm' } }
@@ -56,7 +57,7 @@ test('a checkpoint begins with the start of its turn, or with the last replaceme
   bases.push(6, messageEvent(6, 'e').event)
   bases.push(7, { ...replacedEvent(7, 'inner').event, path: ['agent'] } as never)
   expect([baseOf(bases, 'sd'), baseOf(bases, 'sde')]).toEqual(Array(2).fill([5, 5, 2]))
-  // It was taken before the replacement was told.
+  // It was taken before the event was emitted.
   expect(baseOf(bases, 'abcd')).toEqual([1, 3, 3])
 })
 
@@ -77,4 +78,15 @@ test('no checkpoint begins with an event that was retracted (L18)', () => {
   expect(baseOf(bases, 'abcdef')).toEqual([4, 4, 4])
   bases.retract([4])
   expect(baseOf(bases, 'abcdef')).toEqual([1, 3, 3])
+})
+
+test('each message of a thread is checked, copied and hashed a few times in a turn, however often the turn is saved (W62)', async () => {
+  const length = 300
+  const store = memoryThreads()
+  await storeThread(store, 't', length)
+  const stringify = vi.spyOn(JSON, 'stringify')
+  await playTurn(store, 't')
+  const calls = stringify.mock.calls.filter(([value]) => Object(value).role !== undefined).length
+  stringify.mockRestore()
+  expect(calls).toBeLessThan(4.5 * length)
 })

@@ -62,13 +62,12 @@ test.each([
     expect(errors).toMatchObject([expect.any(CheckpointCorruptError)])
     expect([asked.length, did, stored()]).toEqual([2, [], damaged])
     expect(events().slice(0, before.length)).toEqual(before)
-    // Whoever restores what was damaged can retry the turn.
+    // After the data is restored, the turn can be retried.
     database.exec(`DELETE FROM thread_events WHERE seq <= ${Math.max(...kept.map(({ seq }) => Number(seq)))}`)
     for (const row of kept) {
       const columns = Object.keys(row)
-      database
-        .prepare(`INSERT INTO thread_events (${columns}) VALUES (${columns.map(() => '?')})`)
-        .run(...Object.values(row))
+      const text = `INSERT INTO thread_events (${columns.join()}) VALUES (${columns.map(() => '?').join()})`
+      database.prepare(text).run(...Object.values(row))
     }
     for (const { checkpoint } of whole)
       database.prepare('UPDATE checkpoints SET checkpoint = ?').run(checkpoint ?? null)
@@ -129,7 +128,7 @@ test.each([
   await expect(loading).rejects.toMatchObject({ name: 'CheckpointCorruptError', id: 'run' })
 })
 
-test('an error of the store while the events of a checkpoint are read is no damage (L18)', async () => {
+test('an error of the store while the events of a checkpoint are read does not count as damage (L18)', async () => {
   const failing = loadedCheckpoint(
     'run',
     async () => textAt(1, 1),

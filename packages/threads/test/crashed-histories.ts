@@ -10,7 +10,7 @@ import { checkedCheckpoints } from './checked-checkpoints.ts'
 import { processOf } from './processes.ts'
 import { questionAt, shorten } from './shorten.ts'
 
-/** Milliseconds. Short, because PostgreSQL's clock is no fake. */
+/** In milliseconds. It is short because it also passes by PostgreSQL's clock. */
 const LEASE = 100
 
 /** What is done to a thread. */

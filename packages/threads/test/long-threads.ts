@@ -37,7 +37,7 @@ export async function bytesByLength(
 }
 
 /** Stores a thread of one turn with this many messages. */
-async function storeThread(store: ThreadStore, id: string, length: number): Promise<void> {
+export async function storeThread(store: ThreadStore, id: string, length: number): Promise<void> {
   const turn = `turn of ${id}`
   const event = (n: number): StoredEvent['event'] => {
     if (n === 0) return { type: 'turn-start', message: { role: 'user', content: TEXT }, messageId: `${id} 0` }
@@ -59,7 +59,7 @@ async function storeThread(store: ThreadStore, id: string, length: number): Prom
 }
 
 /** Plays one turn with two calls on the thread. */
-async function playTurn(store: ThreadStore, thread: string): Promise<void> {
+export async function playTurn(store: ThreadStore, thread: string): Promise<void> {
   const pay = tool({
     name: 'pay',
     description: 'Pays.',

@@ -5,7 +5,7 @@ import { addressOf } from '../state/address.ts'
 import { type CallEntry, isOpen } from '../state/call-entry.ts'
 import type { RunState } from '../state/run.ts'
 import { CheckpointStoreError } from '../vocabulary/checkpoint-errors.ts'
-import { freeze } from '../vocabulary/history.ts'
+import { freeze, jsonOf } from '../vocabulary/history.ts'
 import type { Address, Interrupt, PendingInterrupt } from '../vocabulary/interrupt.ts'
 import { asJson } from '../vocabulary/json.ts'
 import { callsOf, textOf } from '../vocabulary/message.ts'
@@ -27,9 +27,8 @@ export function checkpointOf(
   end?: Partial<Unwritten<Pick<Checkpoint, 'messages' | 'result' | 'trace'>>>,
 ): Checkpoint {
   try {
-    const checkpoint = signed(JSON.parse(JSON.stringify({ ...stateOf(run, status), ...end })) as Checkpoint)
-    // The last checkpoint is frozen, because the run and its caller have it too, not only the store.
-    return status === 'running' ? checkpoint : freeze(checkpoint)
+    const { messages, ...state } = { ...stateOf(run, status), ...end }
+    return freeze(signed({ ...JSON.parse(JSON.stringify(state)), messages: messages?.map(jsonOf) } as Checkpoint))
   } catch (cause) {
     throw new CheckpointStoreError('take', run.id, 'its run contains a value that is not JSON', { cause })
   }
@@ -73,9 +72,7 @@ function stateOf(run: RunState, status: Checkpoint['status']): State {
   }
 }
 
-function unlessEmpty(texts: readonly string[]): readonly string[] | undefined {
-  return texts.length > 0 ? texts : undefined
-}
+const unlessEmpty = (texts: readonly string[]) => (texts.length > 0 ? texts : undefined)
 
 /** The resume repeats a model call that has not ended, so a call of its response keeps its id unless the run itself has dropped the call. */
 function spentIdsOf({ history, calls }: RunState): string[] {

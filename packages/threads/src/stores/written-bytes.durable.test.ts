@@ -6,7 +6,9 @@ import { type PostgresThreadsOptions, postgresThreads, setUpPostgresThreads } fr
 
 /** The bytes of the values that statements send. */
 function bytesIn(values: readonly unknown[] = []): number {
-  const sizes = values.map((value) => (Array.isArray(value) ? bytesIn(value) : Buffer.byteLength(String(value ?? ''))))
+  const sizes = values.map((value) =>
+    Array.isArray(value) ? bytesIn(value) : Buffer.byteLength(JSON.stringify(value ?? '')),
+  )
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
