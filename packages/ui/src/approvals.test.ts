@@ -2,7 +2,7 @@ import { createAgent, type Json, type Tool, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { type ApproveOptions, approve, redact } from '@meanwhile/middleware'
 import { createThreads, memoryThreads, type ThreadEvent } from '@meanwhile/threads'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { history, post } from '../test/page.ts'
 import { type AgUiHandlerOptions, agUiHandler } from './ag-ui/index.ts'
@@ -117,6 +117,9 @@ test('a decision that approve does not allow is refused in both handlers, and th
 })
 
 test('an answer to a question that opens only after the thread was read is refused with 409, and the question stays open (W53, W51)', async () => {
+  // Otherwise nobody knows the id of the next question.
+  const random = vi.spyOn(crypto, 'getRandomValues').mockImplementation((zeros) => zeros)
+  onTestFinished(() => random.mockRestore())
   const first = async () => {
     await threads.answer('t', { [id]: { decision: 'allow' } })
     await vi.waitFor(async () => expect((await threads.read('t')).interrupts).toMatchObject([{ id: next }]))
