@@ -173,6 +173,8 @@ export interface Threads<Context = unknown> {
    * Answers questions of the waiting turn, by id of the interrupt. Resolves when its run continues.
    * `turn.events({ after: turn.cursor })` streams the events that follow.
    *
+   * With durable runs, the same answers may be given again while the turn runs: it changes nothing, unless the run did not get them.
+   *
    * @throws {UnknownInterruptError} The thread has no question with this id, or it was answered.
    * @throws {TypeError} `answers` has no answer, or is not JSON.
    * @throws {AnswerError} An answer does not match the schema of its question. Nothing has run, and the question stays open.
