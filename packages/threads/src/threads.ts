@@ -189,6 +189,8 @@ export interface Threads<Context = unknown> {
    * turn waits for a slot (`maxRunning`).
    * `turn.events({ after: turn.cursor })` streams the events that follow.
    *
+   * With durable runs, the same answers may be given again while the turn runs: it changes nothing, unless the run did not get them.
+   *
    * @throws {UnknownInterruptError} The thread has no question with this id, or it was answered.
    * @throws {TypeError} `answers` has no answer, or is not JSON.
    * @throws {AnswerError} An answer does not match the schema of its question. Nothing has run, and the question stays open.

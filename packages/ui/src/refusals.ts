@@ -12,7 +12,9 @@ export interface Refusal {
   readonly retryAfter?: number
 }
 
-export const BUSY = 'The thread is busy.'
+const BUSY = 'The thread is busy.'
+/** Of an answer. */
+export const RUNNING = 'The turn is running: this answer, or another one, has arrived. Load the thread again.'
 const CHANGED = 'The thread has changed. Load it again.'
 
 /** By name, because this package otherwise needs no error class of threads. */

@@ -4,6 +4,7 @@ import { isSaved, savedCall } from '../machine/saved-state.ts'
 import { addressOf } from '../state/address.ts'
 import { type CallEntry, isOpen } from '../state/call-entry.ts'
 import type { RunState } from '../state/run.ts'
+import { sameInput } from '../vocabulary/canonical.ts'
 import { CheckpointStoreError } from '../vocabulary/checkpoint-errors.ts'
 import { freeze, jsonOf } from '../vocabulary/history.ts'
 import type { Address, Interrupt, PendingInterrupt } from '../vocabulary/interrupt.ts'
@@ -114,7 +115,11 @@ function inCallOrder(run: RunState, entries: readonly CallEntry[]): CallEntry[] 
 function pending(run: RunState, address: Address, interrupt: Interrupt): PendingInterrupt {
   const { payload, answerSchema = answerSchemaAt(address, { middleware: run.middleware, tools: run.setup.tools }) } =
     interrupt
-  const id = run.questions.nextId(run.id, address)
+  const { checkpoint, answers = {} } = run.resumed ?? {}
+  const isIt = (one: PendingInterrupt) =>
+    !(one.id in answers) && sameInput([one.address, one.payload], [address, payload])
+  // A question that is asked again, because another one of its call was answered, keeps its id.
+  const id = checkpoint?.interrupts.find(isIt)?.id ?? run.questions.nextId(run.id, address)
   return present({ id, address, payload, answerSchema })
 }
 

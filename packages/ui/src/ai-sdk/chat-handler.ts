@@ -6,7 +6,7 @@ import { answersBy } from '../approvals.ts'
 import { jsonBody } from '../body.ts'
 import { guarded, type Report } from '../guarded.ts'
 import { checkHandlerOptions, DEFAULT_MAX_BYTES, HANDLER_OPTIONS, type HandlerOptions } from '../handler-options.ts'
-import { BUSY, refusalOf } from '../refusals.ts'
+import { RUNNING, refusalOf } from '../refusals.ts'
 import { CROSS_SITE, isJson, mayBeForged, pathBelow } from '../requests.ts'
 import { jsonResponse, noContent, refusedWith } from '../responses.ts'
 import { questionOf } from '../turn/question-of.ts'
@@ -75,7 +75,7 @@ export function chatHandler<Context = unknown>(
     const waiting = turns.find(({ status }) => status === 'waiting')
     visit.checkTurn(waiting?.id)
     // Which questions are open is known when the turn has stopped.
-    if (status === 'running') return refusal('ThreadBusyError', 409, BUSY)
+    if (status === 'running') return refusal('ThreadBusyError', 409, RUNNING)
     const unsigned = answersTo(interrupts, waiting?.id, asked)
     const by = await visit.signature()
     const answers = answersBy(by, unsigned, interrupts.map(questionOf), options.edits ?? false)
