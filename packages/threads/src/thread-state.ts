@@ -1,6 +1,6 @@
 /** Builds the state that `threads.read` returns: the messages, turns, questions and queue of a thread. */
 
-import type { Json, Message, PendingInterrupt, ToolMessage } from '@meanwhile/core'
+import type { Json, Message, PendingInterrupt, ToolMessage, Usage } from '@meanwhile/core'
 import { cursorAt } from './cursor.ts'
 import { decisionsIn, type ThreadDecision } from './decisions.ts'
 import type { ErrorInfo, InsideCard } from './thread-events.ts'
@@ -17,6 +17,8 @@ export interface ThreadMessage {
   readonly turn: string
   /** The message. */
   readonly message: Message
+  /** The `display` that was passed to `send` with a message that begins a turn. */
+  readonly display?: Json
 }
 
 /** Calls that a human was asked about, as far as cards show them. */
@@ -47,6 +49,8 @@ export interface TurnState {
   readonly endedAt?: Date
   /** The error of a failed turn. */
   readonly error?: ErrorInfo
+  /** The tokens that a turn has used, once it has ended, as far as they are known. */
+  readonly usage?: Usage
 }
 
 /** A thread, as `read` returns it. */
@@ -107,8 +111,8 @@ export function stateOf(
     decisions: decisionsIn(events),
     ...(inside.length > 0 && { inside }),
     turns: begunTurns(turns).map(turnState),
-    queued: queueOf({ turns }).flatMap(({ id, messageId, message }) =>
-      message ? [{ id: messageId, turn: id, message }] : [],
+    queued: queueOf({ turns }).flatMap(({ id, messageId, message, display }) =>
+      message ? [{ id: messageId, turn: id, message, ...(display !== undefined && { display }) }] : [],
     ),
     // `turn-waiting`, the last event of a waiting turn, is not a kept event.
     cursor: cursorAt(thread, waiting ? thread.seq : (events.at(-1)?.seq ?? 0)),
@@ -124,7 +128,8 @@ export function emptyState(id: string): ThreadState {
 
 function messageIn({ turn, event }: StoredEvent): readonly ThreadMessage[] {
   if (event.type !== 'turn-start' && event.type !== 'message') return []
-  return [{ id: event.messageId ?? '', turn, message: event.message }]
+  const { messageId = '', message, display } = { display: undefined, ...event }
+  return [{ id: messageId, turn, message, ...(display !== undefined && { display }) }]
 }
 
 function insideOf(events: readonly StoredEvent[]): readonly ThreadInside[] {
@@ -136,7 +141,7 @@ function insideOf(events: readonly StoredEvent[]): readonly ThreadInside[] {
   })
 }
 
-export function turnState({ id, status, messageId, metadata, createdAt, endedAt, error }: TurnRecord): TurnState {
+export function turnState({ id, status, messageId, metadata, createdAt, endedAt, error, usage }: TurnRecord): TurnState {
   return {
     id,
     status,
@@ -145,5 +150,6 @@ export function turnState({ id, status, messageId, metadata, createdAt, endedAt,
     ...(endedAt !== undefined && status !== 'running' && { endedAt: new Date(endedAt) }),
     ...(metadata !== undefined && { metadata }),
     ...(error && { error }),
+    ...(usage && status !== 'running' && { usage }),
   }
 }

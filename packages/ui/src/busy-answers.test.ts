@@ -10,6 +10,7 @@ import { gate } from '../test/gate.ts'
 import { history, post } from '../test/page.ts'
 import { agUiHandler } from './ag-ui/index.ts'
 import { chatHandler } from './ai-sdk/index.ts'
+import { told } from '../test/told.ts'
 
 const ALLOW = { decision: 'allow' } as const
 
@@ -52,9 +53,9 @@ test.for(['card', 'id'] as const)(
       by === 'card' ? { messages: [{ ...asked, parts: cards }] } : { messages: [asked], answers: { [second]: ALLOW } }
     const answer = () => post(chat, '', { id: 't', ...body })
     const early = await answer()
-    expect([early.status, await early.json()]).toEqual([
+    expect([early.status, await told(early)]).toEqual([
       409,
-      { error: 'ThreadBusyError', message: 'The thread is busy.' },
+      ['ThreadBusyError', 'The thread is busy.'],
     ])
     go()
     expect(await turn.result).toMatchObject({ status: 'waiting', interrupts: [{ id: second }] })

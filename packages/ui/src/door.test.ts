@@ -3,6 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { doors, ROUTES } from '../test/doors.ts'
 import { AccessError } from './ai-sdk/index.ts'
 import type { HandlerOptions } from './handler-options.ts'
+import { told } from '../test/told.ts'
 
 function* generator() {}
 async function* asyncGenerator() {}
@@ -67,8 +68,8 @@ test.for(CASES)(
       const response = await ask(route)
       expect([route, response.status, used]).toEqual([route, 403, []])
       const text = 'This request is not allowed.'
-      expect(await response.json()).toEqual(
-        route.startsWith('chat') ? { error: 'AccessError', message: text } : { error: text },
+      expect(await told(response)).toEqual(
+        ['AccessError', text],
       )
     }
     expect(onError.mock.calls.map(([error, request]) => [error.name, error.option, request.url])).toEqual(

@@ -6,6 +6,12 @@ export function jsonResponse(body: unknown, status = 200): Response {
   return Response.json(body, { status, headers: HEADERS })
 }
 
+/** The body is a sentence for people, because clients show it as it is. `name`: the name of the error, for programs. */
+export function refusalResponse(name: string, status: number, sentence: string): Response {
+  const headers = { ...HEADERS, 'content-type': 'text/plain; charset=utf-8', 'x-error': name }
+  return new Response(sentence, { status, headers })
+}
+
 export function noContent(): Response {
   return new Response(null, { status: 204, headers: HEADERS })
 }

@@ -6,7 +6,7 @@ import { guarded, type Report } from '../guarded.ts'
 import { checkHandlerOptions, DEFAULT_MAX_BYTES, HANDLER_OPTIONS, type HandlerOptions } from '../handler-options.ts'
 import { refusalOf } from '../refusals.ts'
 import { CROSS_SITE, isJson, mayBeForged, pathBelow } from '../requests.ts'
-import { jsonResponse, noContent } from '../responses.ts'
+import { noContent, refusalResponse } from '../responses.ts'
 import { Visit } from '../visit.ts'
 import { apply } from './apply.ts'
 import { runEvents } from './run.ts'
@@ -43,10 +43,10 @@ export function agUiHandler<Context = unknown>(
   const { threads, base = '/api/ag-ui', maxBytes = DEFAULT_MAX_BYTES, files = {}, ...present } = options
 
   async function run(request: Request, report: Report): Promise<Response> {
-    if (!isJson(request)) return refused(415, 'The body must be application/json.')
+    if (!isJson(request)) return refusalResponse('UnsupportedMediaType', 415, 'The body must be application/json.')
     const input = runInputOf(await jsonBody(request, maxBytes))
     const unused = unusedIn(input, threads)
-    if (unused !== undefined) return refused(400, unused)
+    if (unused !== undefined) return refusalResponse('UnusedInput', 400, unused)
     const visit = new Visit<Context>(options, request, input.threadId)
     const given = { threads, present, input }
     const applied = await apply({ ...given, visit, files, signal: request.signal })
@@ -54,24 +54,20 @@ export function agUiHandler<Context = unknown>(
   }
 
   async function stop(request: Request, threadId: string): Promise<Response> {
-    if (mayBeForged(request)) return refused(403, CROSS_SITE)
+    if (mayBeForged(request)) return refusalResponse('CrossSiteRequest', 403, CROSS_SITE)
     await new Visit<Context>(options, request, threadId).stop(request.signal)
     return noContent()
   }
 
   const guard = guarded('agUiHandler', options, maxBytes, (error) => {
     const refusal = refusalOf(error)
-    return refusal && refused(refusal.status, refusal.message)
+    return refusal && refusalResponse(error.name, refusal.status, refusal.message)
   })
   return async (request) => {
     const [threadId, action, ...more] = pathBelow(base, request) ?? ['']
     const isStop = threadId && action === 'stop' && more.length === 0
-    if (threadId !== undefined && !isStop) return refused(404, 'Not found.')
-    if (request.method !== 'POST') return refused(405, 'Only POST is supported.')
+    if (threadId !== undefined && !isStop) return refusalResponse('NotFound', 404, 'Not found.')
+    if (request.method !== 'POST') return refusalResponse('MethodNotAllowed', 405, 'Only POST is supported.')
     return guard(request, (report) => (isStop ? stop(request, threadId) : run(request, report)))
   }
-}
-
-function refused(status: number, error: string): Response {
-  return jsonResponse({ error }, status)
 }

@@ -128,7 +128,7 @@ test('tools and context of a page that the server would ignore are refused with 
     const response = await post(url, more)
     expect([response.status, await response.text()]).toEqual([
       400,
-      expect.stringContaining(JSON.stringify(words).slice(1, -1)),
+      expect.stringContaining(words),
     ])
   }
   expect(await threads.list()).toEqual([])

@@ -148,10 +148,11 @@ export class UIChunks {
     return [{ type: 'steering-message', id, parts }]
   }
 
-  #end({ status, error }: TurnUpdate & { readonly type: 'turn-end' }): readonly UIMessageChunk[] {
+  #end({ status, error, usage }: TurnUpdate & { readonly type: 'turn-end' }): readonly UIMessageChunk[] {
     // A turn that never began has no message.
     if (status === 'dropped' || !this.#hasStarted) return [{ type: 'abort' }]
-    const told = { type: 'message-metadata', messageMetadata: metadata(status) } as const
+    const messageMetadata = { ...metadata(status), ...(usage && { usage }) }
+    const told = { type: 'message-metadata', messageMetadata } as const
     if (status === 'failed') return [told, { type: 'error', errorText: turnErrorText(this.#options, error) }]
     return status === 'stopped' ? [told, { type: 'abort' }] : [told]
   }

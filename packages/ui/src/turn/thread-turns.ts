@@ -20,13 +20,13 @@ export function turnsOfThread(state: ThreadState): readonly TurnOfThread[] {
     inside.set(after, told)
     told.push({ type: 'inside', callId, cards })
   }
-  for (const { id: messageId, turn, message } of state.messages) {
+  for (const { id: messageId, turn, message, display } of state.messages) {
     const isStart = message.role === 'user' && starts.get(messageId) === turn
     events
       .get(turn)
       ?.push(
         isStart
-          ? { type: 'turn-start', turn, message, messageId }
+          ? { type: 'turn-start', turn, message, messageId, ...(display !== undefined && { display }) }
           : { type: 'message', message, messageId, runId: turn },
         ...(inside.get(messageId) ?? []),
       )
@@ -38,9 +38,9 @@ export function turnsOfThread(state: ThreadState): readonly TurnOfThread[] {
   })
 }
 
-function endOf({ status, error }: TurnState, { interrupts, settled }: ThreadState): readonly ReadEvent[] {
+function endOf({ status, error, usage }: TurnState, { interrupts, settled }: ThreadState): readonly ReadEvent[] {
   if (status === 'waiting') return [{ type: 'turn-waiting', interrupts, settled }]
   if (status === 'completed' || status === 'stopped' || status === 'failed')
-    return [{ type: 'turn-end', status, ...(error && { error }) }]
+    return [{ type: 'turn-end', status, ...(error && { error }), ...(usage && { usage }) }]
   return []
 }

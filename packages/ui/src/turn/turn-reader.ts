@@ -1,6 +1,6 @@
 /** Converts the events of a turn to updates for its reader: one state machine for every protocol. */
 
-import type { AgentResult, AssistantMessage, InterruptedResult, ToolMessage, UserMessage } from '@meanwhile/core'
+import type { AgentResult, AssistantMessage, FinishReason, InterruptedResult, Json, ToolMessage, Usage, UserMessage } from '@meanwhile/core'
 import type { EndStatus, ErrorInfo, ThreadEventBody } from '@meanwhile/threads'
 import { OpenQuestions } from './open-questions.ts'
 import { OpenStep } from './open-step.ts'
@@ -9,6 +9,18 @@ import type { PartType, TurnUpdate } from './turn-update.ts'
 
 /** An event of a thread's turn, or of a run without a thread. */
 export type ReadEvent = ThreadEventBody & { readonly turn?: string; readonly cursor?: string }
+
+interface Beginning {
+  readonly message?: UserMessage
+  readonly messageId?: string
+  readonly display?: Json
+}
+
+interface TurnEnding {
+  readonly status: EndStatus
+  readonly error?: ErrorInfo
+  readonly usage?: Usage | undefined
+}
 
 export interface ReaderOptions {
   /** Sends a step only when its message is committed, so that nothing has to be removed again. Default `false`. */
@@ -23,6 +35,8 @@ export class TurnReader {
   #steps = 0
   /** Results that were sent, by call. */
   readonly #results = new Map<string, ToolMessage>()
+  /** Of the last message of the model. */
+  #finishReason: FinishReason | undefined
   readonly #questions = new OpenQuestions((update) => this.#tell(update))
   /** The ids of calls that tools make themselves: they have no part. */
   readonly #made = new Set<string>()
@@ -86,7 +100,7 @@ export class TurnReader {
         this.#wait(event)
         break
       case 'turn-end':
-        this.#end(event.status, event.error)
+        this.#end(event)
         break
       case 'run-end':
         this.#endRun(event.result)
@@ -114,6 +128,7 @@ export class TurnReader {
       case 'tool-entered':
       case 'tool-progress':
       case 'tool-settled':
+        if (event.type === 'tool-progress') this.#questions.progressed(event.callId)
         this.#step?.progress(event.callId, progressOf(event))
         break
     }
@@ -127,9 +142,15 @@ export class TurnReader {
     this.#updates.push(update)
   }
 
-  #begin(turn: string, { message, messageId }: { readonly message?: UserMessage; readonly messageId?: string }): void {
+  #begin(turn: string, { message, messageId, display }: Beginning): void {
     this.#turn = turn
-    this.#tell({ type: 'turn-start', turn, ...(messageId !== undefined && { messageId }), ...(message && { message }) })
+    this.#tell({
+      type: 'turn-start',
+      turn,
+      ...(messageId !== undefined && { messageId }),
+      ...(message && { message }),
+      ...(display !== undefined && { display }),
+    })
   }
 
   /** The step with this number; without a number, the open step. */
@@ -198,6 +219,7 @@ export class TurnReader {
       step = this.#newStep(number)
     }
     step.stand(message, messageId)
+    this.#finishReason = message.finishReason
   }
 
   /** Messages of a middleware are only for the model. */
@@ -243,13 +265,20 @@ export class TurnReader {
     this.#tell({ type: 'turn-waiting', questions })
   }
 
-  #end(status: EndStatus, error: ErrorInfo | undefined): void {
+  #end({ status, error, usage }: TurnEnding): void {
     this.#dropOpen()
+    const finishReason = this.#finishReason
     const isAnswer = status === 'completed' && this.#step?.hasCalls !== true
     if (!isAnswer && this.#turn !== undefined) this.#endInEmptyStep()
     this.#tellSaid()
     this.#endStep()
-    this.#tell({ type: 'turn-end', status, ...(error && { error }) })
+    this.#tell({
+      type: 'turn-end',
+      status,
+      ...(error && { error }),
+      ...(finishReason && { finishReason }),
+      ...(usage && Object.keys(usage).length > 0 && { usage }),
+    })
   }
 
   /**
@@ -273,7 +302,7 @@ export class TurnReader {
   /** Ends a run without a thread. */
   #endRun(result: AgentResult): void {
     if (result.status === 'interrupted') this.#wait(result)
-    else this.#end(result.status === 'completed' ? 'completed' : 'stopped', undefined)
+    else this.#end({ status: result.status === 'completed' ? 'completed' : 'stopped', usage: result.usage })
   }
 }
 

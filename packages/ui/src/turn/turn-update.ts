@@ -1,6 +1,6 @@
 /** The updates for a reader of a turn, independent of any protocol. */
 
-import type { Json, JsonSchema, Progress, ToolCall, ToolMessage, UserMessage } from '@meanwhile/core'
+import type { FinishReason, Json, JsonSchema, Progress, ToolCall, ToolMessage, Usage, UserMessage } from '@meanwhile/core'
 import type { EndStatus, ErrorInfo } from '@meanwhile/threads'
 
 /**
@@ -12,7 +12,13 @@ import type { EndStatus, ErrorInfo } from '@meanwhile/threads'
  */
 export type TurnUpdate =
   /** Always the first, and sent once. `message` is the user message; a run without a thread does not have it. */
-  | { readonly type: 'turn-start'; readonly turn: string; readonly messageId?: string; readonly message?: UserMessage }
+  | {
+      readonly type: 'turn-start'
+      readonly turn: string
+      readonly messageId?: string
+      readonly message?: UserMessage
+      readonly display?: Json
+    }
   /** `step`: from 1 in each turn, without gaps. */
   | { readonly type: 'step-start'; readonly step: number }
   /** All parts of the open step are removed: they are sent again, or were not valid. The step itself stays open. */
@@ -66,7 +72,14 @@ export type TurnUpdate =
   | { readonly type: 'turn-outdated' }
   /** The turn stops here until it gets an answer. `questions`: all open questions. */
   | { readonly type: 'turn-waiting'; readonly questions: readonly Question[] }
-  | { readonly type: 'turn-end'; readonly status: EndStatus; readonly error?: ErrorInfo }
+  /** `finishReason`: that of the last message of the model, if there is one. */
+  | {
+      readonly type: 'turn-end'
+      readonly status: EndStatus
+      readonly error?: ErrorInfo
+      readonly finishReason?: FinishReason
+      readonly usage?: Usage
+    }
 
 export type PartType = 'text' | 'reasoning'
 
