@@ -15,4 +15,5 @@ const KEPT: ReadonlySet<string> = new Set([
   'message',
   'history-replaced',
   'inside',
+  'background-end',
 ])

@@ -33,6 +33,16 @@ export interface ThreadInside {
   readonly cards: readonly InsideCard[]
 }
 
+/** The result of a background call: in the messages its call only has a first result, which says that its work has begun. */
+export interface ThreadBackground {
+  /** The id of the turn. */
+  readonly turn: string
+  /** The id of the message before it. */
+  readonly after: string
+  /** The result. */
+  readonly message: ToolMessage
+}
+
 /** A turn of a thread, without its messages. */
 export interface TurnState {
   /** The id of the turn. */
@@ -72,6 +82,8 @@ export interface ThreadState {
    * Absent if there are none.
    */
   readonly inside?: readonly ThreadInside[]
+  /** The results of background calls, in order. Absent if there are none. */
+  readonly background?: readonly ThreadBackground[]
   /** All turns that have begun, in the order of their messages. */
   readonly turns: readonly TurnState[]
   /** The messages in the queue, the next one first. */
@@ -101,6 +113,7 @@ export function stateOf(
   const turns = given.filter(({ id }) => !joinedTurns.has(id))
   const active = activeTurn({ turns })
   const inside = insideOf(events)
+  const background = backgroundOf(events)
   const waiting = active?.status === 'waiting' ? active : undefined
   return {
     id: thread.id,
@@ -110,6 +123,7 @@ export function stateOf(
     settled: waiting?.settled ?? [],
     decisions: decisionsIn(events),
     ...(inside.length > 0 && { inside }),
+    ...(background.length > 0 && { background }),
     turns: begunTurns(turns).map(turnState),
     queued: queueOf({ turns }).flatMap(({ id, messageId, message, display }) =>
       message ? [{ id: messageId, turn: id, message, ...(display !== undefined && { display }) }] : [],
@@ -141,7 +155,25 @@ function insideOf(events: readonly StoredEvent[]): readonly ThreadInside[] {
   })
 }
 
-export function turnState({ id, status, messageId, metadata, createdAt, endedAt, error, usage }: TurnRecord): TurnState {
+function backgroundOf(events: readonly StoredEvent[]): readonly ThreadBackground[] {
+  let after = ''
+  return events.flatMap((stored) => {
+    after = messageIn(stored)[0]?.id ?? after
+    const { turn, event } = stored
+    return event.type === 'background-end' ? [{ turn, after, message: event.message }] : []
+  })
+}
+
+export function turnState({
+  id,
+  status,
+  messageId,
+  metadata,
+  createdAt,
+  endedAt,
+  error,
+  usage,
+}: TurnRecord): TurnState {
   return {
     id,
     status,

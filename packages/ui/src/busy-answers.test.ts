@@ -8,9 +8,9 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { gate } from '../test/gate.ts'
 import { history, post } from '../test/page.ts'
+import { told } from '../test/told.ts'
 import { agUiHandler } from './ag-ui/index.ts'
 import { chatHandler } from './ai-sdk/index.ts'
-import { told } from '../test/told.ts'
 
 const ALLOW = { decision: 'allow' } as const
 
@@ -53,10 +53,7 @@ test.for(['card', 'id'] as const)(
       by === 'card' ? { messages: [{ ...asked, parts: cards }] } : { messages: [asked], answers: { [second]: ALLOW } }
     const answer = () => post(chat, '', { id: 't', ...body })
     const early = await answer()
-    expect([early.status, await told(early)]).toEqual([
-      409,
-      ['ThreadBusyError', 'The thread is busy.'],
-    ])
+    expect([early.status, await told(early)]).toEqual([409, ['ThreadBusyError', 'The thread is busy.']])
     go()
     expect(await turn.result).toMatchObject({ status: 'waiting', interrupts: [{ id: second }] })
     expect(paid).toEqual(['ada'])

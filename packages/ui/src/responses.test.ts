@@ -5,9 +5,9 @@ import { expect, test } from 'vitest'
 import { chat } from '../test/agent.ts'
 import { doors, ROUTES } from '../test/doors.ts'
 import { post } from '../test/page.ts'
+import { told } from '../test/told.ts'
 import { agUiHandler, toAgUiStreamResponse } from './ag-ui/index.ts'
 import { chatHandler, toUIMessageStreamResponse } from './ai-sdk/index.ts'
-import { told } from '../test/told.ts'
 
 const PLAIN = { cache: 'private, no-store', sniff: 'nosniff' }
 const STREAM = { cache: 'no-store, no-transform', sniff: 'nosniff' }

@@ -3,8 +3,8 @@ import type { UIMessage } from 'ai'
 import { expect, test } from 'vitest'
 import { chat } from '../../test/agent.ts'
 import { compared, get, history, Page, post, settled } from '../../test/page.ts'
-import { type ChatHandlerOptions, type ChatMetadata, chatHandler } from './index.ts'
 import { told } from '../../test/told.ts'
+import { type ChatHandlerOptions, type ChatMetadata, chatHandler } from './index.ts'
 
 function open(options: Partial<ChatHandlerOptions> = {}) {
   const { agent, did, open } = chat()

@@ -76,19 +76,29 @@ export function chatRequest(body: unknown, files: FileRules | false): ChatReques
   // The thread has this message.
   if (trigger === 'regenerate-message') return { thread, kind: 'regenerate', messageId: last.id }
   checkFiles(message.content, files)
-  return { thread, kind: 'send', messageId: last.id, message, display: displayOf(last, at), isEdit: messageId === last.id }
+  return {
+    thread,
+    kind: 'send',
+    messageId: last.id,
+    message,
+    display: displayOf(last, at),
+    isEdit: messageId === last.id,
+  }
 }
 
 function answersIn(answers: unknown): Readonly<Record<string, Json>> {
-  if (!isRecord(answers)) throw new MalformedBodyError('answers', 'an object with an answer for the id of each question')
+  if (!isRecord(answers))
+    throw new MalformedBodyError('answers', 'an object with an answer for the id of each question')
   return storableJson(answers, 'answers') as Readonly<Record<string, Json>>
 }
 
 function cardIn(part: Readonly<Record<string, unknown>>, at: string): Card {
   const { toolCallId, approval, output } = part
-  if (toolCallId !== undefined && typeof toolCallId !== 'string') throw new MalformedBodyError(`${at}.toolCallId`, 'a text')
+  if (toolCallId !== undefined && typeof toolCallId !== 'string')
+    throw new MalformedBodyError(`${at}.toolCallId`, 'a text')
   if (approval !== undefined && !isRecord(approval)) throw new MalformedBodyError(`${at}.approval`, 'an object')
-  if (toolCallId !== undefined) for (const name of ['input', 'output']) storableJson(part[name] ?? null, `${at}.${name}`)
+  if (toolCallId !== undefined)
+    for (const name of ['input', 'output']) storableJson(part[name] ?? null, `${at}.${name}`)
   return { ...part, ...(toolCallId !== undefined && { toolCallId }), ...(approval && { approval }) } as Card
 }
 

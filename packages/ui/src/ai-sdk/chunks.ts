@@ -128,11 +128,13 @@ export class UIChunks {
     ]
   }
 
-  #result(toolCallId: string, { message, isDenied }: ResultUpdate): UIMessageChunk {
+  #result(toolCallId: string, { message, isDenied, ...more }: ResultUpdate): UIMessageChunk {
     if (isDenied) return { type: 'tool-output-denied', toolCallId }
     if (message.isError)
       return { type: 'tool-output-error', toolCallId, errorText: callErrorText(this.#options, message), dynamic: true }
-    return { type: 'tool-output-available', toolCallId, output: resultShown(this.#options, message), dynamic: true }
+    const isRunning = 'isRunning' in more && { preliminary: true }
+    const output = resultShown(this.#options, message)
+    return { type: 'tool-output-available', toolCallId, output, dynamic: true, ...isRunning }
   }
 
   #reset(): readonly UIMessageChunk[] {

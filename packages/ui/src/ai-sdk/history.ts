@@ -58,8 +58,9 @@ function messageOf(chunks: readonly UIMessageChunk[]): ChatMessage {
     const {
       output: _,
       errorText: __,
+      preliminary: ___,
       ...rest
-    } = card as Part & { readonly output?: unknown; readonly errorText?: string }
+    } = card as Part & { readonly output?: unknown; readonly errorText?: string; readonly preliminary?: boolean }
     parts[index] = { ...rest, ...to } as Part
   }
   for (const chunk of chunks) {
@@ -113,7 +114,11 @@ function messageOf(chunks: readonly UIMessageChunk[]): ChatMessage {
         break
       }
       case 'tool-output-available':
-        change(chunk.toolCallId, { state: 'output-available', output: chunk.output })
+        change(chunk.toolCallId, {
+          state: 'output-available',
+          output: chunk.output,
+          ...(chunk.preliminary && { preliminary: true }),
+        })
         break
       case 'tool-output-denied':
         change(chunk.toolCallId, { state: 'output-denied' })

@@ -6,8 +6,8 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { chat, SECRET } from '../../test/agent.ts'
 import { get, history, Page, post } from '../../test/page.ts'
-import { type ChatHandlerOptions, chatHandler } from './index.ts'
 import { told } from '../../test/told.ts'
+import { type ChatHandlerOptions, chatHandler } from './index.ts'
 
 function open(options: Partial<ChatHandlerOptions> = {}) {
   const { agent, did, asked, open } = chat()
@@ -229,10 +229,7 @@ test('a deleted thread has no content, and accepts no message (UI4)', async () =
   await (await post(handler, '', { id: 't', messages: [user('hello')] })).text()
   await threads.delete('t')
   const said = await post(handler, '', { id: 't', messages: [user('hello', 'm2')] })
-  expect([said.status, await told(said)]).toEqual([
-    410,
-    ['ThreadDeletedError', 'The thread was deleted.'],
-  ])
+  expect([said.status, await told(said)]).toEqual([410, ['ThreadDeletedError', 'The thread was deleted.']])
   expect(await history(handler, 't')).toEqual([])
   expect((await get(handler, '/t/stream')).status).toBe(204)
 })

@@ -21,7 +21,10 @@ const ask = tool({
 const usage = { inputTokens: 10, outputTokens: 2 }
 
 function open(...script: Parameters<typeof scriptedModel>[0]) {
-  const threads = createThreads({ agent: createAgent({ model: scriptedModel(script), tools: [ask] }), store: memoryThreads() })
+  const threads = createThreads({
+    agent: createAgent({ model: scriptedModel(script), tools: [ask] }),
+    store: memoryThreads(),
+  })
   const handler = chatHandler({ threads, open: () => undefined })
   return { threads, handler, page: new Page(handler, 't') }
 }
@@ -30,7 +33,10 @@ const chunksOf = (page: Page): readonly UIMessageChunk[] =>
   [...page.got.join('').matchAll(/^data: (\{.*\})$/gm)].map(([, json = '']) => JSON.parse(json))
 
 test('the stream ends with the reason of the model, and the metadata have the tokens of the turn, live and loaded again (UI2)', async () => {
-  const { handler, page } = open(respond(say('Hi.'), end({ usage })), respond(say('It is lo'), end({ usage, finishReason: 'length' })))
+  const { handler, page } = open(
+    respond(say('Hi.'), end({ usage })),
+    respond(say('It is lo'), end({ usage, finishReason: 'length' })),
+  )
   for (const [text, finishReason] of [
     ['Hello', 'stop'],
     ['Tell me', 'length'],
@@ -72,7 +78,10 @@ test('the metadata and the data of a message are kept for the page, also after a
   expect((await history(handler, 't'))[0]).toMatchObject({ metadata: { at: 7 }, parts })
   const only = { id: 'm', role: 'user', parts: [parts[0]] }
   const response = await post(handler, '', { id: 't', messages: [only] })
-  expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('a list with a text or a file')])
+  expect([response.status, await response.text()]).toEqual([
+    400,
+    expect.stringContaining('a list with a text or a file'),
+  ])
 })
 
 test('a refusal is a sentence, which useChat shows as it is (UI2)', async () => {

@@ -20,6 +20,12 @@ export function turnsOfThread(state: ThreadState): readonly TurnOfThread[] {
     inside.set(after, told)
     told.push({ type: 'inside', callId, cards })
   }
+  for (const { after, message } of state.background ?? []) {
+    const told = inside.get(after) ?? []
+    inside.set(after, told)
+    const { callId, name: toolName } = message
+    told.push({ type: 'background-end', runId: '', step: 0, callId, toolName, message })
+  }
   for (const { id: messageId, turn, message, display } of state.messages) {
     const isStart = message.role === 'user' && starts.get(messageId) === turn
     events

@@ -1,7 +1,17 @@
 /** Converts the events of a turn to updates for its reader: one state machine for every protocol. */
 
-import type { AgentResult, AssistantMessage, FinishReason, InterruptedResult, Json, ToolMessage, Usage, UserMessage } from '@meanwhile/core'
+import type {
+  AgentResult,
+  AssistantMessage,
+  FinishReason,
+  InterruptedResult,
+  Json,
+  ToolMessage,
+  Usage,
+  UserMessage,
+} from '@meanwhile/core'
 import type { EndStatus, ErrorInfo, ThreadEventBody } from '@meanwhile/threads'
+import { BackgroundCalls } from './background-calls.ts'
 import { OpenQuestions } from './open-questions.ts'
 import { OpenStep } from './open-step.ts'
 import { questionOf } from './question-of.ts'
@@ -37,6 +47,7 @@ export class TurnReader {
   readonly #results = new Map<string, ToolMessage>()
   /** Of the last message of the model. */
   #finishReason: FinishReason | undefined
+  readonly #background = new BackgroundCalls()
   readonly #questions = new OpenQuestions((update) => this.#tell(update))
   /** The ids of calls that tools make themselves: they have no part. */
   readonly #made = new Set<string>()
@@ -80,6 +91,11 @@ export class TurnReader {
         break
       case 'tool-end':
         if (!this.#made.has(event.callId) || this.#questions.hasCall(event.callId)) this.#result(event.message)
+        break
+      case 'background-end':
+        if (!this.#questions.hasCall(event.callId)) break
+        this.#background.ended(event.callId)
+        this.#result(event.message)
         break
       case 'question':
         this.#questions.askEarly(questionOf(event), this.#steps)
@@ -128,10 +144,19 @@ export class TurnReader {
       case 'tool-entered':
       case 'tool-progress':
       case 'tool-settled':
-        if (event.type === 'tool-progress') this.#questions.progressed(event.callId)
-        this.#step?.progress(event.callId, progressOf(event))
+        this.#progress(event)
         break
     }
+  }
+
+  #progress(event: ProgressEvent): void {
+    const { callId, type } = event
+    if (this.#background.isRunning(callId)) {
+      if (type === 'tool-progress') this.#tell(progressOf(event))
+      return
+    }
+    if (type === 'tool-progress') this.#questions.progressed(callId)
+    this.#step?.progress(callId, progressOf(event))
   }
 
   #say(part: PartType, { delta, step }: { readonly delta: string; readonly step?: number }): void {
@@ -180,7 +205,9 @@ export class TurnReader {
         this.#steps = update.step
       }
       this.#tell(update)
-      if (update.type === 'call') this.#questions.committed(update)
+      if (update.type !== 'call') return
+      this.#questions.committed(update)
+      this.#background.forget(update.call.id)
     })
     return this.#step
   }
@@ -201,7 +228,10 @@ export class TurnReader {
   #reset(step: OpenStep): void {
     const callIds = step.reset()
     this.#questions.reset(callIds, step.ordinal)
-    for (const callId of callIds) this.#results.delete(callId)
+    for (const callId of callIds) {
+      this.#results.delete(callId)
+      this.#background.forget(callId)
+    }
   }
 
   #stands({ message, messageId, step }: ReadEvent & { readonly type: 'message' }): void {
@@ -230,6 +260,7 @@ export class TurnReader {
   }
 
   #result(message: ToolMessage): void {
+    if (!this.#background.hasResult(message)) return
     const before = this.#results.get(message.callId)
     if (JSON.stringify(before) === JSON.stringify(message)) return
     this.#results.set(message.callId, message)
@@ -238,7 +269,14 @@ export class TurnReader {
 
   #tellResult(message: ToolMessage, isRevised = false): void {
     const isDenied = this.#questions.isDenied(message.callId)
-    this.#tell({ type: 'call-result', message, ...(isRevised && { revised: true }), ...(isDenied && { isDenied }) })
+    const isRunning = this.#background.isRunning(message.callId)
+    this.#tell({
+      type: 'call-result',
+      message,
+      ...(isRevised && { revised: true }),
+      ...(isDenied && { isDenied }),
+      ...(isRunning && { isRunning }),
+    })
   }
 
   #resume(cause: 'answer' | 'recovery' | 'retry', messages: readonly string[]): void {
@@ -267,6 +305,7 @@ export class TurnReader {
 
   #end({ status, error, usage }: TurnEnding): void {
     this.#dropOpen()
+    for (const message of this.#background.end(status)) this.#result(message)
     const finishReason = this.#finishReason
     const isAnswer = status === 'completed' && this.#step?.hasCalls !== true
     if (!isAnswer && this.#turn !== undefined) this.#endInEmptyStep()
@@ -306,9 +345,9 @@ export class TurnReader {
   }
 }
 
-function progressOf(
-  event: ReadEvent & { readonly type: 'tool-entered' | 'tool-progress' | 'tool-settled' },
-): TurnUpdate {
+type ProgressEvent = ReadEvent & { readonly type: 'tool-entered' | 'tool-progress' | 'tool-settled' }
+
+function progressOf(event: ProgressEvent): TurnUpdate {
   const { type, callId, toolName } = event
   if (type === 'tool-settled') return { type: 'call-settled', callId, toolName }
   const isEarly = event.provisional === true

@@ -1,6 +1,15 @@
 /** The updates for a reader of a turn, independent of any protocol. */
 
-import type { FinishReason, Json, JsonSchema, Progress, ToolCall, ToolMessage, Usage, UserMessage } from '@meanwhile/core'
+import type {
+  FinishReason,
+  Json,
+  JsonSchema,
+  Progress,
+  ToolCall,
+  ToolMessage,
+  Usage,
+  UserMessage,
+} from '@meanwhile/core'
 import type { EndStatus, ErrorInfo } from '@meanwhile/threads'
 
 /**
@@ -46,12 +55,14 @@ export type TurnUpdate =
     }
   /** The result exists, and is sent as soon as the message with the call is committed. */
   | { readonly type: 'call-settled'; readonly callId: string; readonly toolName: string }
-  /** `revised`: the call had another result, which is no longer valid. `isDenied`: it did not run, because it was denied. */
+  /** `revised`: the call had another result, which is no longer valid. `isDenied`: it did not run, because it was denied.
+   * `isRunning`: it is the first result of a background call, whose work has begun. */
   | {
       readonly type: 'call-result'
       readonly message: ToolMessage
       readonly revised?: true
       readonly isDenied?: true
+      readonly isRunning?: true
     }
   /** A call inside a call that a human is asked about, so it has its own card. Sent again if its input is another one. */
   | { readonly type: 'inner-call'; readonly call: InnerCall }
