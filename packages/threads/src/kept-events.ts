@@ -15,5 +15,6 @@ const KEPT: ReadonlySet<string> = new Set([
   'message',
   'history-replaced',
   'inside',
+  'message-changed',
   'background-end',
 ])

@@ -1,6 +1,6 @@
 /** The types of the events that a turn emits: events of the turn itself, and events of its run. */
 
-import type { AgentEvent, Json, PathPart, PendingInterrupt, ToolMessage, Usage, UserMessage } from '@meanwhile/core'
+import type { AgentEvent, AssistantMessage, Json, PathPart, PendingInterrupt, ToolMessage, Usage, UserMessage } from '@meanwhile/core'
 
 /** An error as plain data, without stack and cause. */
 export interface ErrorInfo {
@@ -31,6 +31,7 @@ export type TurnEvent =
       readonly settled: readonly ToolMessage[]
     }
   | InsideEvent
+  | MessageChangedEvent
   /** `usage`: the tokens that the turn has used, as far as they are known. */
   | { readonly type: 'turn-end'; readonly status: EndStatus; readonly error?: ErrorInfo; readonly usage?: Usage }
 
@@ -44,6 +45,15 @@ export interface InsideEvent {
   readonly callId: string
   /** In the order of the questions. */
   readonly cards: readonly InsideCard[]
+}
+
+/** A hook has changed a message of the model, right after it was written: the thread has this one. */
+export interface MessageChangedEvent {
+  readonly type: 'message-changed'
+  /** The id of the message. */
+  readonly messageId: string
+  /** The message as the run goes on with it. */
+  readonly message: AssistantMessage
 }
 
 /** A call that a human was asked about: one inside a call, or a call of the turn itself, of which the card only has the input and what was decided. */

@@ -1,6 +1,7 @@
 /** Builds the state that `threads.read` returns: the messages, turns, questions and queue of a thread. */
 
 import type { Json, Message, PendingInterrupt, ToolMessage, Usage } from '@meanwhile/core'
+import { shownEvents } from './changed-messages.ts'
 import { cursorAt } from './cursor.ts'
 import { decisionsIn, type ThreadDecision } from './decisions.ts'
 import type { ErrorInfo, InsideCard } from './thread-events.ts'
@@ -109,7 +110,8 @@ export function stateOf(
   const last = stored.at(-1)?.seq ?? 0
   const invalid = new Set(retracted)
   const joinedTurns = new Set(joined)
-  const events = [...stored.filter(({ seq }) => !invalid.has(seq)), ...kept.filter(({ seq }) => seq > last)]
+  const all = [...stored.filter(({ seq }) => !invalid.has(seq)), ...kept.filter(({ seq }) => seq > last)]
+  const events = shownEvents(all)
   const turns = given.filter(({ id }) => !joinedTurns.has(id))
   const active = activeTurn({ turns })
   const inside = insideOf(events)
@@ -129,7 +131,7 @@ export function stateOf(
       message ? [{ id: messageId, turn: id, message, ...(display !== undefined && { display }) }] : [],
     ),
     // `turn-waiting`, the last event of a waiting turn, is not a kept event.
-    cursor: cursorAt(thread, waiting ? thread.seq : (events.at(-1)?.seq ?? 0)),
+    cursor: cursorAt(thread, waiting ? thread.seq : (all.at(-1)?.seq ?? 0)),
   }
 }
 

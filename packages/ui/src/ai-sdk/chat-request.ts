@@ -93,7 +93,7 @@ function answersIn(answers: unknown): Readonly<Record<string, Json>> {
 }
 
 function cardIn(part: Readonly<Record<string, unknown>>, at: string): Card {
-  const { toolCallId, approval, output } = part
+  const { toolCallId, approval } = part
   if (toolCallId !== undefined && typeof toolCallId !== 'string')
     throw new MalformedBodyError(`${at}.toolCallId`, 'a text')
   if (approval !== undefined && !isRecord(approval)) throw new MalformedBodyError(`${at}.approval`, 'an object')

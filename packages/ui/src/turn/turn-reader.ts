@@ -86,6 +86,9 @@ export class TurnReader {
       case 'message':
         this.#stands(event)
         break
+      case 'message-changed':
+        this.#changes(event)
+        break
       case 'tool-start':
         if (event.maker !== undefined) this.#made.add(event.callId)
         break
@@ -248,6 +251,15 @@ export class TurnReader {
       this.#endStep()
       step = this.#newStep(number)
     }
+    step.stand(message, messageId)
+    this.#finishReason = message.finishReason
+  }
+
+  /** A hook has changed the message of the open step. */
+  #changes({ messageId, message }: ReadEvent & { readonly type: 'message-changed' }): void {
+    const step = this.#step
+    if (!step?.message || step.messageId !== messageId) return
+    if (!step.isBeginningOf(message)) this.#reset(step)
     step.stand(message, messageId)
     this.#finishReason = message.finishReason
   }
