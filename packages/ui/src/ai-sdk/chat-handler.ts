@@ -122,16 +122,17 @@ async function said<Context>(
   visit: Visit<Context>,
 ): Promise<Turn> {
   const { thread, kind, messageId } = asked
-  const isNew = kind === 'send' && !asked.isEdit
-  const action = isNew ? 'send' : kind === 'send' ? 'edit' : kind
-  const change = { type: 'send', messageId, ...(!isNew && { replacing: messageId }) } as const
+  const replacing = kind === 'send' ? asked.replacing : messageId
+  const action = kind === 'regenerate' ? kind : replacing === undefined ? 'send' : 'edit'
+  const change = { type: 'send', messageId, ...(replacing !== undefined && { replacing }) } as const
   await visit.ask(action, change)
   const send = (message: UserMessage, display: Json | undefined) =>
     visit.make(action, change, async (expected) => {
-      const ids = { messageId, ...(!isNew && { replacing: messageId }), ...(display !== undefined && { display }) }
-      return threads.send(thread, message, { ...(await visit.sending()), ...ids, expected })
+      const { type: _, ...ids } = change
+      const options = { ...ids, ...(display !== undefined && { display }), expected }
+      return threads.send(thread, message, { ...(await visit.sending()), ...options })
     })
-  if (isNew) return send(asked.message, asked.display)
+  if (kind === 'send' && replacing !== messageId) return send(asked.message, asked.display)
   const state = await threads.read(thread)
   const newest = state.turns.at(-1)
   const before = state.messages.find(({ id }) => id === messageId)

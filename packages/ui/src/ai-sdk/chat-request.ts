@@ -18,7 +18,8 @@ export type ChatRequest = { readonly thread: string } & (
       readonly message: UserMessage
       /** What the page shows with the message. */
       readonly display: Json | undefined
-      readonly isEdit: boolean
+      /** The id of the message that this one replaces; it may be its own. */
+      readonly replacing: string | undefined
     }
   /** Another answer to this message is requested. */
   | { readonly kind: 'regenerate'; readonly messageId: string }
@@ -73,6 +74,7 @@ export function chatRequest(body: unknown, files: FileRules | false): ChatReques
     if (misfit >= 0) throw new MalformedBodyError(`${at}.parts[${misfit}]`, 'a text, a file or data')
     throw new MalformedBodyError(`${at}.parts`, 'a list with a text or a file')
   }
+  if (messageId != null && typeof messageId !== 'string') throw new MalformedBodyError('messageId', 'a text')
   // The thread has this message.
   if (trigger === 'regenerate-message') return { thread, kind: 'regenerate', messageId: last.id }
   checkFiles(message.content, files)
@@ -82,7 +84,7 @@ export function chatRequest(body: unknown, files: FileRules | false): ChatReques
     messageId: last.id,
     message,
     display: displayOf(last, at),
-    isEdit: messageId === last.id,
+    replacing: messageId ?? undefined,
   }
 }
 
