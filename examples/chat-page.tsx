@@ -2,7 +2,7 @@
 
 import { useChat } from '@ai-sdk/react'
 import { type ChatMessage, hasAllAnswers } from '@meanwhile/ui/ai-sdk'
-import { DefaultChatTransport } from 'ai'
+import { threadTransport } from '@meanwhile/ui/thread-transport'
 import { type FormEvent, useState } from 'react'
 
 interface ChatPageProps {
@@ -16,7 +16,7 @@ export function ChatPage({ id, loaded }: ChatPageProps) {
     id,
     messages: loaded, // from GET /api/chat/:id
     resume: true,
-    transport: new DefaultChatTransport({ api: '/api/chat' }),
+    transport: threadTransport({ api: '/api/chat', loaded }),
     sendAutomaticallyWhen: hasAllAnswers,
   })
   const [text, setText] = useState('')

@@ -27,7 +27,7 @@ export type {
   TurnEvent,
 } from './thread-events.ts'
 export type { StoppedThreadRun, ThreadRunEvent, ThreadRunStatus, ThreadRuns } from './thread-runs.ts'
-export type { ThreadInside, ThreadMessage, ThreadState, TurnState } from './thread-state.ts'
+export type { ThreadBackground, ThreadInside, ThreadMessage, ThreadState, TurnState } from './thread-state.ts'
 export type {
   Change,
   ChangeOptions,

@@ -15,4 +15,6 @@ const KEPT: ReadonlySet<string> = new Set([
   'message',
   'history-replaced',
   'inside',
+  'message-changed',
+  'background-end',
 ])

@@ -48,7 +48,7 @@ export function saveProgress(
   const joins = steering.flatMap((one): TurnRecord[] => {
     const seq = joined.find(({ turn }) => turn === one.id)?.seq
     if (seq === undefined) return []
-    const { message: _, isSteering: __, isDropped: ___, ...rest } = one
+    const { message: _, display: __, isSteering: ___, isDropped: ____, ...rest } = one
     return [{ ...rest, status: 'joined', joined: owner.turn, startSeq: seq }]
   })
   // The lease is renewed when a third of it has passed, not with every batch. It is too long if the clock was set back.
@@ -122,7 +122,12 @@ export function endTurn(
   const seq = thread.seq + 1
   const isEnd = status !== 'waiting'
   const body: ThreadEventBody = isEnd
-    ? { type: 'turn-end', status, ...(outcome.error && { error: outcome.error }) }
+    ? {
+        type: 'turn-end',
+        status,
+        ...(outcome.error && { error: outcome.error }),
+        ...(hasTokens(outcome.usage) && { usage: outcome.usage }),
+      }
     : { type: 'turn-waiting', interrupts: outcome.interrupts, settled: outcome.settled }
   const event: StoredEvent = { seq, turn: turn.id, ...(isEnd && { isKept: true }), event: body }
   const finished: TurnRecord = { ...turn, ...unused, ...rest, status, leaseUntil: 0, endedAt: claim.now }
@@ -151,6 +156,10 @@ export function endTurn(
     deletedCheckpoints: [...change.deletedCheckpoints, ...(next.deletedCheckpoints ?? [])],
     result,
   }
+}
+
+function hasTokens(usage: Usage | undefined): usage is Usage {
+  return usage !== undefined && Object.keys(usage).length > 0
 }
 
 /** Gives up the turn: any process may take it over at once. */

@@ -2,6 +2,7 @@
 
 import type { AgentEvent, Message } from '@meanwhile/core'
 import { AskedCalls } from './asked-calls.ts'
+import { ChangedMessages } from './changed-messages.ts'
 import { isKept } from './kept-events.ts'
 import type { Outcome } from './owner-decisions.ts'
 import { isFromUser, type SteeringMessage } from './steering.ts'
@@ -29,6 +30,7 @@ export class RunLog {
   /** The kept events of the turn that are valid. */
   #turnEvents: StoredEvent[]
   #asked: AskedCalls
+  readonly #changed = new ChangedMessages()
   /** The number of the last event in this log. */
   #seq: number
   /** The number that belongs to the run event that is being read. */
@@ -48,6 +50,7 @@ export class RunLog {
     this.#before = before
     this.#turnEvents = [...own]
     this.#asked = new AskedCalls(own, turn.interrupts)
+    for (const { event } of own) this.#changed.read(event)
     this.from = from
     this.#seq = from
     this.#eventSeq = from
@@ -183,6 +186,7 @@ export class RunLog {
     const stored: StoredEvent = { seq: this.#seq, turn: this.#turn.id, ...(kept && { isKept: true }), event }
     if (kept) this.#turnEvents.push(stored)
     this.#events.push(stored)
+    this.#pushAll(this.#changed.read(event))
     this.#pushAll(this.#asked.read(event))
   }
 

@@ -36,6 +36,7 @@ const SEND_OPTIONS: OptionNames<SendOptions> = {
   messageId: 'id',
   replacing: 'edit before',
   metadata: 'meta',
+  display: '',
   context: 'deps',
   whenBusy: '',
   whenAsking: '',
@@ -80,11 +81,14 @@ export class StoredThreads<Context> implements Threads<Context> {
     const { maxQueued, ...defaults } = this.#defaults
     const { whenBusy = defaults.whenBusy, whenAsking = defaults.whenAsking } = options
     const policy = checkedSendPolicy({ whenBusy, whenAsking, maxQueued })
-    const { messageId = crypto.randomUUID(), replacing, metadata, expected } = options
+    const { messageId = crypto.randomUUID(), replacing, metadata, display, expected } = options
     checkId(messageId, 'message', thread)
     if (replacing !== undefined) checkId(replacing, 'message', thread)
     const message = userMessage(given)
-    const optional = metadata === undefined ? {} : { metadata: structuredClone(asJson(metadata, 'metadata')) }
+    const optional = {
+      ...(metadata !== undefined && { metadata: structuredClone(asJson(metadata, 'metadata')) }),
+      ...(display !== undefined && { display: structuredClone(asJson(display, 'display')) }),
+    }
     const turn = crypto.randomUUID()
     const trace = traceIn(activeContext())
     const newMessage = { turn, messageId, message, ...policy, ...optional, ...(trace && { trace }) }

@@ -1,6 +1,6 @@
 /** The types of the events that a turn emits: events of the turn itself, and events of its run. */
 
-import type { AgentEvent, Json, PathPart, PendingInterrupt, ToolMessage, UserMessage } from '@meanwhile/core'
+import type { AgentEvent, AssistantMessage, Json, PathPart, PendingInterrupt, ToolMessage, Usage, UserMessage } from '@meanwhile/core'
 
 /** An error as plain data, without stack and cause. */
 export interface ErrorInfo {
@@ -12,8 +12,8 @@ export interface ErrorInfo {
 
 /** An event of a turn that is not an event of its run. */
 export type TurnEvent =
-  /** The turn begins with this message of the user. */
-  | { readonly type: 'turn-start'; readonly message: UserMessage; readonly messageId: string }
+  /** The turn begins with this message of the user. `display`: what was passed with it for an interface. */
+  | { readonly type: 'turn-start'; readonly message: UserMessage; readonly messageId: string; readonly display?: Json }
   /**
    * The turn continues: with an answer, in another process after its own has died (`recovery`), or because it was retried. If it was being stopped
    * when its process died, it continues only to stop. `messages` has the ids of its messages that are still valid: remove the others. Also remove the
@@ -31,7 +31,9 @@ export type TurnEvent =
       readonly settled: readonly ToolMessage[]
     }
   | InsideEvent
-  | { readonly type: 'turn-end'; readonly status: EndStatus; readonly error?: ErrorInfo }
+  | MessageChangedEvent
+  /** `usage`: the tokens that the turn has used, as far as they are known. */
+  | { readonly type: 'turn-end'; readonly status: EndStatus; readonly error?: ErrorInfo; readonly usage?: Usage }
 
 /**
  * The calls that a human is asked about, of the turn or inside its calls, for the cards of an interface. It comes before `turn-waiting`, when the turn
@@ -43,6 +45,15 @@ export interface InsideEvent {
   readonly callId: string
   /** In the order of the questions. */
   readonly cards: readonly InsideCard[]
+}
+
+/** A hook has changed a message of the model, right after it was written: the thread has this one. */
+export interface MessageChangedEvent {
+  readonly type: 'message-changed'
+  /** The id of the message. */
+  readonly messageId: string
+  /** The message as the run goes on with it. */
+  readonly message: AssistantMessage
 }
 
 /** A call that a human was asked about: one inside a call, or a call of the turn itself, of which the card only has the input and what was decided. */

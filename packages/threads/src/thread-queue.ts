@@ -15,13 +15,13 @@ export function beginNext(stored: StoredThread, claim: Claim): Change<Work | und
   const { thread } = stored
   if (!next?.message || thread.isPaused || activeTurn(stored)) return { result: undefined }
   const seq = thread.seq + 1
-  const { message, isFirst: _, isSteering: __, ...rest } = next
+  const { message, display, isFirst: _, isSteering: __, ...rest } = next
   const turn = claimTurn({ ...rest, startSeq: seq, historyAt: thread.historyAt }, claim)
   const event: StoredEvent = {
     seq,
     turn: turn.id,
     isKept: true,
-    event: { type: 'turn-start', message, messageId: turn.messageId },
+    event: { type: 'turn-start', message, messageId: turn.messageId, ...(display !== undefined && { display }) },
   }
   // Only the newest turn can be retried, so the checkpoints of earlier failed turns are not needed. A rewind may make such a turn the newest again.
   const failed = stored.turns.filter(({ status }) => status === 'failed')

@@ -1,6 +1,7 @@
 /** Builds the state that `threads.read` returns: the messages, turns, questions and queue of a thread. */
 
-import type { Json, Message, PendingInterrupt, ToolMessage } from '@meanwhile/core'
+import type { Json, Message, PendingInterrupt, ToolMessage, Usage } from '@meanwhile/core'
+import { shownEvents } from './changed-messages.ts'
 import { cursorAt } from './cursor.ts'
 import { decisionsIn, type ThreadDecision } from './decisions.ts'
 import type { ErrorInfo, InsideCard } from './thread-events.ts'
@@ -17,6 +18,8 @@ export interface ThreadMessage {
   readonly turn: string
   /** The message. */
   readonly message: Message
+  /** The `display` that was passed to `send` with a message that begins a turn. */
+  readonly display?: Json
 }
 
 /** Calls that a human was asked about, as far as cards show them. */
@@ -29,6 +32,16 @@ export interface ThreadInside {
   readonly callId: string
   /** A card replaces the one before with the same path. */
   readonly cards: readonly InsideCard[]
+}
+
+/** The result of a background call: in the messages its call only has a first result, which says that its work has begun. */
+export interface ThreadBackground {
+  /** The id of the turn. */
+  readonly turn: string
+  /** The id of the message before it. */
+  readonly after: string
+  /** The result. */
+  readonly message: ToolMessage
 }
 
 /** A turn of a thread, without its messages. */
@@ -47,6 +60,8 @@ export interface TurnState {
   readonly endedAt?: Date
   /** The error of a failed turn. */
   readonly error?: ErrorInfo
+  /** The tokens that a turn has used, once it has ended, as far as they are known. */
+  readonly usage?: Usage
 }
 
 /** A thread, as `read` returns it. */
@@ -68,6 +83,8 @@ export interface ThreadState {
    * Absent if there are none.
    */
   readonly inside?: readonly ThreadInside[]
+  /** The results of background calls, in order. Absent if there are none. */
+  readonly background?: readonly ThreadBackground[]
   /** All turns that have begun, in the order of their messages. */
   readonly turns: readonly TurnState[]
   /** The messages in the queue, the next one first. */
@@ -93,10 +110,12 @@ export function stateOf(
   const last = stored.at(-1)?.seq ?? 0
   const invalid = new Set(retracted)
   const joinedTurns = new Set(joined)
-  const events = [...stored.filter(({ seq }) => !invalid.has(seq)), ...kept.filter(({ seq }) => seq > last)]
+  const all = [...stored.filter(({ seq }) => !invalid.has(seq)), ...kept.filter(({ seq }) => seq > last)]
+  const events = shownEvents(all)
   const turns = given.filter(({ id }) => !joinedTurns.has(id))
   const active = activeTurn({ turns })
   const inside = insideOf(events)
+  const background = backgroundOf(events)
   const waiting = active?.status === 'waiting' ? active : undefined
   return {
     id: thread.id,
@@ -106,12 +125,13 @@ export function stateOf(
     settled: waiting?.settled ?? [],
     decisions: decisionsIn(events),
     ...(inside.length > 0 && { inside }),
+    ...(background.length > 0 && { background }),
     turns: begunTurns(turns).map(turnState),
-    queued: queueOf({ turns }).flatMap(({ id, messageId, message }) =>
-      message ? [{ id: messageId, turn: id, message }] : [],
+    queued: queueOf({ turns }).flatMap(({ id, messageId, message, display }) =>
+      message ? [{ id: messageId, turn: id, message, ...(display !== undefined && { display }) }] : [],
     ),
     // `turn-waiting`, the last event of a waiting turn, is not a kept event.
-    cursor: cursorAt(thread, waiting ? thread.seq : (events.at(-1)?.seq ?? 0)),
+    cursor: cursorAt(thread, waiting ? thread.seq : (all.at(-1)?.seq ?? 0)),
   }
 }
 
@@ -124,7 +144,8 @@ export function emptyState(id: string): ThreadState {
 
 function messageIn({ turn, event }: StoredEvent): readonly ThreadMessage[] {
   if (event.type !== 'turn-start' && event.type !== 'message') return []
-  return [{ id: event.messageId ?? '', turn, message: event.message }]
+  const { messageId = '', message, display } = { display: undefined, ...event }
+  return [{ id: messageId, turn, message, ...(display !== undefined && { display }) }]
 }
 
 function insideOf(events: readonly StoredEvent[]): readonly ThreadInside[] {
@@ -136,7 +157,25 @@ function insideOf(events: readonly StoredEvent[]): readonly ThreadInside[] {
   })
 }
 
-export function turnState({ id, status, messageId, metadata, createdAt, endedAt, error }: TurnRecord): TurnState {
+function backgroundOf(events: readonly StoredEvent[]): readonly ThreadBackground[] {
+  let after = ''
+  return events.flatMap((stored) => {
+    after = messageIn(stored)[0]?.id ?? after
+    const { turn, event } = stored
+    return event.type === 'background-end' ? [{ turn, after, message: event.message }] : []
+  })
+}
+
+export function turnState({
+  id,
+  status,
+  messageId,
+  metadata,
+  createdAt,
+  endedAt,
+  error,
+  usage,
+}: TurnRecord): TurnState {
   return {
     id,
     status,
@@ -145,5 +184,6 @@ export function turnState({ id, status, messageId, metadata, createdAt, endedAt,
     ...(endedAt !== undefined && status !== 'running' && { endedAt: new Date(endedAt) }),
     ...(metadata !== undefined && { metadata }),
     ...(error && { error }),
+    ...(usage && status !== 'running' && { usage }),
   }
 }

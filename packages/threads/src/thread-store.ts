@@ -50,6 +50,8 @@ export interface TurnRecord {
   readonly messageId: string
   /** The user's message. Only before the turn begins; from then on the `turn-start` event has it. */
   readonly message?: UserMessage
+  /** The `display` that was passed with the message, as long as the record has the message. */
+  readonly display?: Json
   /** The `metadata` that was passed with the message. */
   readonly metadata?: Json
   /** The span that was active when the message was sent. If another process runs the turn, the span of the run links to it. */

@@ -132,6 +132,8 @@ export interface SendOptions<Context = unknown> extends ContextOptions<Context>,
   readonly replacing?: string
   /** Small JSON that is stored with the turn, and passed to `agent` and `context`. */
   readonly metadata?: Json
+  /** JSON for an interface, kept with a message that begins a turn. The model does not get it, and neither does the run. */
+  readonly display?: Json
   /** What happens to the message while a turn is running. Default: the option of the threads. */
   readonly whenBusy?: WhenBusy
   /** What happens to the message while a turn waits for an answer. Default: the option of the threads. */
@@ -179,7 +181,7 @@ export interface Threads<Context = unknown> {
    * @throws {QueueFullError} `maxQueued` messages wait in the queue.
    * @throws {TooManyTurnsError} Its turn would wait for a slot, and `maxWaiting` turns wait.
    * @throws {InputError} It is not a user message, is empty, or cannot be written as JSON.
-   * @throws {TypeError} `metadata` is not JSON.
+   * @throws {TypeError} `metadata` or `display` is not JSON.
    * @throws {UnknownMessageError} No turn begins with the message to replace.
    * @throws {ConfigError} An option is unknown or not valid.
    */

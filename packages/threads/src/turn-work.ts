@@ -14,6 +14,7 @@ import {
 import { inTrace } from '@meanwhile/core/calls'
 import { AskedCalls } from './asked-calls.ts'
 import type { Caller } from './callers.ts'
+import { ChangedMessages } from './changed-messages.ts'
 import type { EventLog } from './event-log.ts'
 import type { LiveTurn, LocalHost } from './local-turns.ts'
 import type { Outcome, TurnRequests } from './owner-decisions.ts'
@@ -44,6 +45,7 @@ export class TurnWork implements LiveTurn {
   readonly #writer: TurnWriter
   readonly #steering = new Steering()
   #asked = new AskedCalls()
+  readonly #changed = new ChangedMessages()
   readonly #abort = new AbortController()
   #start: { resolve(): void; reject(error: unknown): void } = { resolve: () => {}, reject: () => {} }
   #run: AgentRun | undefined
@@ -289,12 +291,13 @@ export class TurnWork implements LiveTurn {
     if (this.#hasGivenUp) return
     const isOwn = !event.path
     if (isOwn && (event.type === 'run-start' || event.type === 'run-end')) return
-    if (!isOwn || event.type !== 'message') this.#writer.push(event)
-    else {
-      const steering = this.#steering.emitted(event.message)
-      this.#writer.push({ ...event, messageId: steering?.messageId ?? crypto.randomUUID() }, steering?.turn)
-    }
-    this.#push(this.#asked.read(event))
+    const steering = isOwn && event.type === 'message' ? this.#steering.emitted(event.message) : undefined
+    const named =
+      isOwn && event.type === 'message' ? { ...event, messageId: steering?.messageId ?? crypto.randomUUID() } : event
+    this.#writer.push(named, steering?.turn)
+    const changes = this.#changed.read(named)
+    this.#push(changes)
+    for (const one of [event, ...changes]) this.#push(this.#asked.read(one))
   }
 
   #push(events: readonly ThreadEventBody[]): void {

@@ -30,6 +30,7 @@ export interface NewMessage extends SendPolicy {
   readonly messageId: string
   readonly message: UserMessage
   readonly metadata?: Json
+  readonly display?: Json
   readonly trace?: NonNullable<TurnRecord['trace']>
 }
 
@@ -66,6 +67,7 @@ export function addMessage(stored: StoredThread, message: NewMessage, claim: Cla
     messageId: message.messageId,
     message: message.message,
     ...(message.metadata !== undefined && { metadata: message.metadata }),
+    ...(message.display !== undefined && { display: message.display }),
     ...(message.trace && { trace: message.trace }),
     createdAt: claim.now,
     epoch: 0,

@@ -8,6 +8,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { gate } from '../test/gate.ts'
 import { history, post } from '../test/page.ts'
+import { told } from '../test/told.ts'
 import { agUiHandler } from './ag-ui/index.ts'
 import { chatHandler } from './ai-sdk/index.ts'
 
@@ -52,9 +53,9 @@ test.for(['card', 'id'] as const)(
       by === 'card' ? { messages: [{ ...asked, parts: cards }] } : { messages: [asked], answers: { [second]: ALLOW } }
     const answer = () => post(chat, '', { id: 't', ...body })
     const early = await answer()
-    expect([early.status, await early.json()]).toEqual([
+    expect([early.status, await told(early)]).toEqual([
       409,
-      { error: 'ThreadBusyError', message: expect.stringContaining('this answer, or another one, has arrived') },
+      ['ThreadBusyError', expect.stringContaining('this answer, or another one, has arrived')],
     ])
     go()
     expect(await turn.result).toMatchObject({ status: 'waiting', interrupts: [{ id: second }] })

@@ -36,29 +36,36 @@ const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
 /** What no store can keep as JSON. */
 const BAD = { deep: deep(600), 'very deep': deep(60_000), huge: '1e999', 'huge inside': '{"a":[-1e999]}' }
 
-test.for(Object.entries(BAD))('a value that is %s is refused with its member, and the question stays open (W40)', async ([, bad]) => {
-  const { threads, turn, chosen, asked, post } = await asking()
-  const before = await threads.read('t')
-  const card = (more: string) =>
-    `{"id":"t","messages":[{"id":"${turn}","role":"assistant","parts":[{"type":"dynamic-tool","toolCallId":"c",${more}}]}]`
-  const run = (more: string) => `{"threadId":"t","runId":"r","messages":[],${more}}`
-  for (const [door, body, member] of [
-    ['chat', `${card(`"state":"output-available","output":${bad}`)}}`, 'messages[0].parts[0].output'],
-    ['chat', `${card(`"state":"output-available","output":1,"input":${bad}`)}}`, 'messages[0].parts[0].input'],
-    ['chat', `${card('"state":"input-available"')},"answers":{"${asked}":${bad}}}`, 'answers'],
-    ['ag-ui', run(`"resume":[{"interruptId":"${chosen}","status":"resolved","payload":${bad}}]`), 'resume[0].payload'],
-    ['ag-ui', run(`"state":{"a":${bad}}`), 'state'],
-    ['ag-ui', run(`"messages":[{"id":"m","role":"assistant","content":${bad}}]`), 'messages'],
-  ] as const) {
-    const response = await post(door, body)
-    expect([member, response.status, await response.text()]).toEqual([
-      member,
-      400,
-      expect.stringContaining(`The request is malformed: ${member} must be JSON with finite numbers`),
-    ])
-  }
-  expect(await threads.read('t')).toEqual(before)
-})
+test.for(Object.entries(BAD))(
+  'a value that is %s is refused with its member, and the question stays open (W40)',
+  async ([, bad]) => {
+    const { threads, turn, chosen, asked, post } = await asking()
+    const before = await threads.read('t')
+    const card = (more: string) =>
+      `{"id":"t","messages":[{"id":"${turn}","role":"assistant","parts":[{"type":"dynamic-tool","toolCallId":"c",${more}}]}]`
+    const run = (more: string) => `{"threadId":"t","runId":"r","messages":[],${more}}`
+    for (const [door, body, member] of [
+      ['chat', `${card(`"state":"output-available","output":${bad}`)}}`, 'messages[0].parts[0].output'],
+      ['chat', `${card(`"state":"output-available","output":1,"input":${bad}`)}}`, 'messages[0].parts[0].input'],
+      ['chat', `${card('"state":"input-available"')},"answers":{"${asked}":${bad}}}`, 'answers'],
+      [
+        'ag-ui',
+        run(`"resume":[{"interruptId":"${chosen}","status":"resolved","payload":${bad}}]`),
+        'resume[0].payload',
+      ],
+      ['ag-ui', run(`"state":{"a":${bad}}`), 'state'],
+      ['ag-ui', run(`"messages":[{"id":"m","role":"assistant","content":${bad}}]`), 'messages'],
+    ] as const) {
+      const response = await post(door, body)
+      expect([member, response.status, await response.text()]).toEqual([
+        member,
+        400,
+        expect.stringContaining(`The request is malformed: ${member} must be JSON with finite numbers`),
+      ])
+    }
+    expect(await threads.read('t')).toEqual(before)
+  },
+)
 
 test('what a page of AG-UI sends as text stays a text if it is no JSON that can be kept (W40)', async () => {
   const { threads, post } = await asking()
@@ -79,11 +86,17 @@ test.for([
     const parts = [null, 'x', { type: 'dynamic-tool', toolCallId: 'c', state, output: 1, [name]: value }]
     const body = { id: 't', messages: [{ id: turn, role: 'assistant', parts }] }
     const response = await post('chat', JSON.stringify(body))
-    expect([response.status, await response.text()]).toEqual([400, expect.stringContaining(`messages[0].parts[2].${name} must be`)])
+    expect([response.status, await response.text()]).toEqual([
+      400,
+      expect.stringContaining(`messages[0].parts[2].${name} must be`),
+    ])
   }
 })
 
-const said = (more: object) => ({ id: 't', messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'a' }], ...more }] })
+const said = (more: object) => ({
+  id: 't',
+  messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'a' }], ...more }],
+})
 
 test.for([
   [[], 'the body'],
@@ -95,13 +108,24 @@ test.for([
   [said({ id: 7 }), 'messages[0].id'],
   [said({ parts: [] }), 'messages[0].parts'],
   [said({ parts: [{ type: 'text', text: '' }] }), 'messages[0].parts'],
-  [said({ parts: [{ type: 'text', text: 'a' }, { type: 'text', text: 7 }] }), 'messages[0].parts[1]'],
+  [
+    said({
+      parts: [
+        { type: 'text', text: 'a' },
+        { type: 'text', text: 7 },
+      ],
+    }),
+    'messages[0].parts[1]',
+  ],
   [said({ parts: [{ type: 'file', mediaType: 7, url: 'https://x/' }] }), 'messages[0].parts[0]'],
   [{ ...said({ role: 'assistant' }), answers: [1] }, 'answers'],
 ] as const)('the response to %j names %s (W40)', async ([body, member]) => {
   const { post } = await asking()
   const response = await post('chat', JSON.stringify(body))
-  expect([response.status, await response.text()]).toEqual([400, expect.stringContaining(`malformed: ${member} must be`)])
+  expect([response.status, await response.text()]).toEqual([
+    400,
+    expect.stringContaining(`malformed: ${member} must be`),
+  ])
 })
 
 const FILES = {
@@ -115,17 +139,23 @@ const FILES = {
   'at an address without a host': ['image/png', 'https:///a.png'],
 } as const
 
-test.for(Object.entries(FILES))('a file that is %s is refused by both doors, and nothing is stored (W41)', async ([, [mediaType, url]]) => {
-  const { threads, post } = await asking()
-  const before = await threads.read('t')
-  const chat = said({ parts: [{ type: 'file', mediaType, url }] })
-  const data = /^data:[^,]*;base64,(.*)$/s.exec(url)?.[1]
-  const source = data === undefined ? { type: 'url', value: url } : { type: 'data', value: data }
-  const content = [{ type: 'image', source: { ...source, mimeType: mediaType } }]
-  const run = { threadId: 't', runId: 'r', messages: [{ id: 'm', role: 'user', content }] }
-  for (const [door, body] of [['chat', chat], ['ag-ui', run]] as const) {
-    const response = await post(door, JSON.stringify(body))
-    expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('A file is not accepted')])
-  }
-  expect(await threads.read('t')).toEqual(before)
-})
+test.for(Object.entries(FILES))(
+  'a file that is %s is refused by both doors, and nothing is stored (W41)',
+  async ([, [mediaType, url]]) => {
+    const { threads, post } = await asking()
+    const before = await threads.read('t')
+    const chat = said({ parts: [{ type: 'file', mediaType, url }] })
+    const data = /^data:[^,]*;base64,(.*)$/s.exec(url)?.[1]
+    const source = data === undefined ? { type: 'url', value: url } : { type: 'data', value: data }
+    const content = [{ type: 'image', source: { ...source, mimeType: mediaType } }]
+    const run = { threadId: 't', runId: 'r', messages: [{ id: 'm', role: 'user', content }] }
+    for (const [door, body] of [
+      ['chat', chat],
+      ['ag-ui', run],
+    ] as const) {
+      const response = await post(door, JSON.stringify(body))
+      expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('A file is not accepted')])
+    }
+    expect(await threads.read('t')).toEqual(before)
+  },
+)

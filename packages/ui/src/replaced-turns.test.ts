@@ -5,6 +5,7 @@ import { createThreads, memoryThreads, type Threads } from '@meanwhile/threads'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { history, post } from '../test/page.ts'
+import { told } from '../test/told.ts'
 import { agUiHandler, toAgUiMessages } from './ag-ui/index.ts'
 import { chatHandler } from './ai-sdk/index.ts'
 
@@ -101,7 +102,10 @@ test.for(WAYS)('after %s, an AG-UI client cannot answer the new turn with its ol
   }))
   for (const answer of [{ messages: [...shown, result] }, { messages: shown, resume }]) {
     const response = await postRun(threads, answer)
-    expect([response.status, await response.json()]).toEqual([409, { error: 'This question is no longer open.' }])
+    expect([response.status, await told(response)]).toEqual([
+      409,
+      ['UnknownInterruptError', 'This question is no longer open.'],
+    ])
   }
   expect([paid, await threads.read('t')]).toEqual([[], before])
   // A client that only reconnects gets the messages of the thread.

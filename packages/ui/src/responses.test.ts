@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { chat } from '../test/agent.ts'
 import { doors, ROUTES } from '../test/doors.ts'
 import { post } from '../test/page.ts'
+import { told } from '../test/told.ts'
 import { agUiHandler, toAgUiStreamResponse } from './ag-ui/index.ts'
 import { chatHandler, toUIMessageStreamResponse } from './ai-sdk/index.ts'
 
@@ -146,13 +147,13 @@ test('a message that the queue has no room for is 429, in both handlers (W59)', 
     messages: [{ id: 'm2', role: 'user', parts: [{ type: 'text', text: 'hello' }] }],
   })
   const text = 'Too many messages wait in this thread.'
-  expect([said.status, await said.json()]).toEqual([429, { error: 'QueueFullError', message: text }])
+  expect([said.status, await told(said)]).toEqual([429, ['QueueFullError', text]])
   const run = { threadId: 't', runId: 'r', messages: [{ id: 'm2', role: 'user', content: 'hello' }] }
   const body = JSON.stringify(run)
   const refused = await agUiHandler(options)(
     new Request('http://chat.test/api/ag-ui', { method: 'POST', headers: json, body }),
   )
-  expect([refused.status, await refused.json()]).toEqual([429, { error: text }])
+  expect([refused.status, await told(refused)]).toEqual([429, ['QueueFullError', text]])
   expect(await threads.read('t')).toEqual(before)
   go()
   await threads.close()

@@ -8,10 +8,15 @@ export function jsonResponse(body: unknown, status = 200): Response {
   return Response.json(body, { status, headers: HEADERS })
 }
 
-/** Returns the response to a request that is refused. */
-export function refusedWith(body: unknown, { status, retryAfter }: Refusal): Response {
-  const later = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }
-  return Response.json(body, { status, headers: { ...HEADERS, ...later } })
+/** The body is a sentence for people, because clients show it as it is. `name`: the name of the error, for programs. */
+export function refusalResponse(name: string, { status, message, retryAfter }: Refusal): Response {
+  const headers = {
+    ...HEADERS,
+    'content-type': 'text/plain; charset=utf-8',
+    'x-error': name,
+    ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
+  }
+  return new Response(message, { status, headers })
 }
 
 export function noContent(): Response {

@@ -5,6 +5,7 @@ import {
   createAgent,
   interrupt,
   type Message,
+  type Middleware,
   type ModelRequest,
   type Tool,
   textOf,
@@ -25,6 +26,21 @@ export interface Chat {
   readonly asked: (readonly string[])[]
   /** Opens the gate for everything that waits at it. */
   open(): void
+}
+
+/** Removes the calls about `drop`, and changes those about `edit`. */
+const changing: Middleware = {
+  name: 'changing',
+  afterModel(state) {
+    const last = state.messages.at(-1)
+    if (last?.role !== 'assistant' || !/"(drop|edit)"/.test(JSON.stringify(last.content))) return state
+    const content = last.content.flatMap((part) => {
+      const input = JSON.stringify(part.type === 'tool-call' ? part.input : undefined) ?? ''
+      if (input.includes('"drop"')) return []
+      return input.includes('"edit"') ? [{ ...part, input: JSON.parse(input.replace('"edit"', '"edited"')) }] : [part]
+    })
+    return { ...state, messages: [...state.messages.slice(0, -1), { ...last, content }] }
+  },
 }
 
 export function chat(): Chat {
@@ -102,6 +118,10 @@ export function chat(): Chat {
     if (text.includes('look'))
       return respond(think('Where?'), say('I look.'), call('look', { at: 'x' }), call('look', { at: 'y' }))
     if (text.includes('broken')) return respond(call('broken', {}))
+    if (text.includes('hooked'))
+      return respond(say('I look.'), call('look', { at: 'edit' }), call('look', { at: 'drop' }))
+    if (text.includes('unasked'))
+      return respond(call('choose', { of: ['drop'] }), call('choose', { of: ['edit'] }), call('mail', { to: 'drop' }))
     if (text.includes('choose')) return respond(call('choose', { of: ['a', 'b'] }))
     if (text.includes('ask')) return respond(call('ask', {}))
     if (text.includes('slow')) return respond(say('I wait.'), call('slow', {}))
@@ -118,7 +138,7 @@ export function chat(): Chat {
     name: 'chat',
     model,
     tools: [mail, look, broken, choose, ask, slow] as Tool[],
-    middleware: [approve({ tools: ['mail'] }), retryModel({ maxRetries: 1, baseDelay: 1 })],
+    middleware: [changing, approve({ tools: ['mail'] }), retryModel({ maxRetries: 1, baseDelay: 1 })],
   })
   const open = () => {
     isOpen = true

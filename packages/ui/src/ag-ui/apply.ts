@@ -139,10 +139,20 @@ async function begin<Context>(
     const [action, change] = messageRequest(input, added)
     const { type: _, ...ids } = change
     const sent = await visit.make(action, change, async (expected) => {
-      const options = { ...(await visit.sending()), ...ids, expected }
+      const options = { ...(await visit.sending()), ...ids, display: displayOf(input), expected }
       return inThread(() => threads.send(threadId, added.message, options))
     })
     return { messageId: added.id, sent }
+  }
+  const again = messageToAnswerAgain(input, state)
+  if (again) {
+    const { id: messageId, message } = again
+    const change = { type: 'send', messageId, replacing: messageId } as const
+    const sent = await visit.make('regenerate', change, async (expected) => {
+      const options = { ...(await visit.sending()), messageId, replacing: messageId, display: displayOf(input), expected }
+      return inThread(() => threads.send(threadId, message, options))
+    })
+    return { messageId, sent }
   }
   const goesOn = answers === 'stop' ? 'waiting' : 'running'
   const active = state.turns.find(({ status }) => status === goesOn)
@@ -177,6 +187,26 @@ function newMessage(input: RunInput, { messages }: ThreadState): Said | undefine
 
 function questionsOf({ end }: Conversation): readonly Question[] {
   return end?.type === 'turn-waiting' ? end.questions : []
+}
+
+/**
+ * The message to which the client wants another answer: the last one of the client, and of the thread the last one of the user. The client has cut off the
+ * answer of its turn, which has ended. The thread's own message is used.
+ */
+function messageToAnswerAgain(input: RunInput, { turns, messages }: ThreadState): Said | undefined {
+  const said = saidIn(input)
+  const newest = turns.at(-1)
+  const hasEnded = newest?.status === 'completed' || newest?.status === 'stopped'
+  if (!said || !hasEnded || newest.messageId !== said.id) return undefined
+  const { message, display } = messages.find(({ id }) => id === said.id) ?? {}
+  // The same request has arrived twice.
+  const isRepeated = Object(display).runId === input.runId
+  return message?.role === 'user' && !isRepeated ? { id: said.id, message } : undefined
+}
+
+/** What is kept with the message of a request: which run has added it. */
+function displayOf({ runId }: RunInput): Json {
+  return { runId }
 }
 
 /** The answers of a request to the open questions; `stop` if the user gives none, and undefined if no question is open. */

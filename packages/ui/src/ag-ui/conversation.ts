@@ -38,6 +38,8 @@ export class Conversation {
   readonly #turnOfCall = new Map<string, string>()
   /** The last progress of each call in the open step. */
   readonly #progressOf = new Map<string, ProgressUpdate>()
+  /** The activities of background calls whose work is running, by the AG-UI ids of the calls. */
+  readonly #activities = new Map<string, AgUiEvent>()
   #end: TurnEnd | undefined
   #isOutdated = false
 
@@ -59,6 +61,11 @@ export class Conversation {
     return this.#plan
   }
 
+  /** The activities of the background work that is running. Each snapshot of the messages removes them from the client. */
+  get activities(): readonly AgUiEvent[] {
+    return [...this.#activities.values()]
+  }
+
   /** Undefined until the turn has ended or waits. */
   get end(): TurnEnd | undefined {
     return this.#end
@@ -72,6 +79,12 @@ export class Conversation {
   /** Returns the events of this update for the client. */
   read(update: TurnUpdate): readonly AgUiEvent[] {
     this.#events = []
+    this.#read(update)
+    const isReplaced = this.#events.some(({ type }) => type === 'MESSAGES_SNAPSHOT')
+    return isReplaced ? [...this.#events, ...this.activities] : this.#events
+  }
+
+  #read(update: TurnUpdate): void {
     switch (update.type) {
       case 'turn-start':
         this.#begin(update)
@@ -104,7 +117,9 @@ export class Conversation {
         this.#progress(update)
         break
       case 'call-result':
+        this.#background(update)
         this.#result(update.message)
+        if (update.isRunning) this.#tellActivity(update.message)
         break
       case 'inner-call':
         this.#showInner(update.call)
@@ -128,9 +143,9 @@ export class Conversation {
         break
       case 'turn-end':
         this.#endStep()
+        this.#activities.clear()
         this.#end = update
     }
-    return this.#events
   }
 
   /** Returns the AG-UI id of a call of this turn. In AG-UI each id is unique in a thread, but a model may reuse an id in another turn. */
@@ -223,8 +238,23 @@ export class Conversation {
     if (this.#progressOf.get(update.callId) === update) return
     this.#progressOf.set(update.callId, update)
     const toolCallId = this.idOfCall(update.callId)
-    if (update.type === 'call-progress') this.#tell(activity(toolCallId, update, this.#present))
-    else this.#tell({ type: 'CUSTOM', name: 'tool-state', value: { toolCallId, ...stateIn(update) } })
+    if (update.type === 'call-progress') {
+      const event = activity(toolCallId, update, this.#present)
+      if (this.#activities.has(toolCallId)) this.#activities.set(toolCallId, event)
+      this.#tell(event)
+    } else this.#tell({ type: 'CUSTOM', name: 'tool-state', value: { toolCallId, ...stateIn(update) } })
+  }
+
+  /** Background work that has begun is an activity until it ends. */
+  #background({ message: { callId, name }, isRunning }: TurnUpdate & { readonly type: 'call-result' }): void {
+    const toolCallId = this.idOfCall(callId)
+    if (!isRunning) this.#activities.delete(toolCallId)
+    else this.#activities.set(toolCallId, activityOf(toolCallId, name, {}))
+  }
+
+  #tellActivity({ callId }: ToolMessage): void {
+    const event = this.#activities.get(this.idOfCall(callId))
+    if (event) this.#tell(event)
   }
 
   /** `inner`: the AG-UI id of a call inside a call. */
@@ -254,7 +284,11 @@ function activity(
 ): AgUiEvent {
   const { toolName, callId, progress } = update
   const shown = outputShown(present, progress, { toolName, callId, isProgress: true })
-  const content = { toolCallId, toolCallName: toolName, progress: shown }
+  return activityOf(toolCallId, toolName, shown)
+}
+
+function activityOf(toolCallId: string, toolCallName: string, progress: unknown): AgUiEvent {
+  const content = { toolCallId, toolCallName, progress }
   return { type: 'ACTIVITY_SNAPSHOT', messageId: `${toolCallId}-progress`, activityType: PROGRESS, content }
 }
 

@@ -6,7 +6,7 @@ import { guarded, type Report } from '../guarded.ts'
 import { checkHandlerOptions, DEFAULT_MAX_BYTES, HANDLER_OPTIONS, type HandlerOptions } from '../handler-options.ts'
 import { refusalOf } from '../refusals.ts'
 import { CROSS_SITE, isJson, mayBeForged, pathBelow } from '../requests.ts'
-import { jsonResponse, noContent, refusedWith } from '../responses.ts'
+import { noContent, refusalResponse } from '../responses.ts'
 import { Visit } from '../visit.ts'
 import { apply } from './apply.ts'
 import { runEvents } from './run.ts'
@@ -24,6 +24,7 @@ export interface AgUiHandlerOptions<Context = unknown> extends HandlerOptions<Co
  * - A user message that the thread does not have is added to the thread. If another turn is running, the run waits.
  * - `resume` answers questions. An entry that is `cancelled` denies an approval; for any other question it stops the turn.
  * - Results of tools that the client runs go to the turn.
+ * - A user message that begins the newest turn, which has ended, gets another answer: the client has cut its answer off.
  * - `forwardedProps: { retry: true }` retries a failed turn.
  * - `forwardedProps: { rewind: messageId }` goes back to before a user message, and then adds the last message. This is how a user edits a message.
  *   The new message may have the same id.
@@ -45,10 +46,11 @@ export function agUiHandler<Context = unknown>(
   const { threads, base = '/api/ag-ui', maxBytes = DEFAULT_MAX_BYTES, files = {}, ...present } = options
 
   async function run(request: Request, report: Report): Promise<Response> {
-    if (!isJson(request)) return refused(415, 'The body must be application/json.')
+    if (!isJson(request))
+      return refusalResponse('UnsupportedMediaType', { status: 415, message: 'The body must be application/json.' })
     const input = runInputOf(await jsonBody(request, maxBytes))
     const unused = unusedIn(input, threads)
-    if (unused !== undefined) return refused(400, unused)
+    if (unused !== undefined) return refusalResponse('UnusedInput', { status: 400, message: unused })
     const visit = new Visit<Context>(options, request, input.threadId)
     const given = { threads, present, input }
     const applied = await apply({ ...given, visit, files, signal: request.signal })
@@ -56,24 +58,21 @@ export function agUiHandler<Context = unknown>(
   }
 
   async function stop(request: Request, threadId: string): Promise<Response> {
-    if (mayBeForged(request)) return refused(403, CROSS_SITE)
+    if (mayBeForged(request)) return refusalResponse('CrossSiteRequest', { status: 403, message: CROSS_SITE })
     await new Visit<Context>(options, request, threadId).stop(request.signal)
     return noContent()
   }
 
   const guard = guarded('agUiHandler', options, maxBytes, (error) => {
     const refusal = refusalOf(error)
-    return refusal && refusedWith({ error: refusal.message }, refusal)
+    return refusal && refusalResponse(error.name, refusal)
   })
   return async (request) => {
     const [threadId, action, ...more] = pathBelow(base, request) ?? ['']
     const isStop = threadId && action === 'stop' && more.length === 0
-    if (threadId !== undefined && !isStop) return refused(404, 'Not found.')
-    if (request.method !== 'POST') return refused(405, 'Only POST is supported.')
+    if (threadId !== undefined && !isStop) return refusalResponse('NotFound', { status: 404, message: 'Not found.' })
+    if (request.method !== 'POST')
+      return refusalResponse('MethodNotAllowed', { status: 405, message: 'Only POST is supported.' })
     return guard(request, (report) => (isStop ? stop(request, threadId) : run(request, report)))
   }
-}
-
-function refused(status: number, error: string): Response {
-  return jsonResponse({ error }, status)
 }

@@ -69,6 +69,7 @@ function isLate({ resume }: RunInput, { end }: Conversation): boolean {
 /** Updates the client to the messages of the conversation. */
 function* caughtUp({ messages, state }: RunInput, conversation: Conversation): Generator<AgUiEvent, void> {
   if (!isUpToDate(messages, conversation.messages)) yield* snapshots(messages, conversation.messages)
+  yield* conversation.activities
   const { plan } = conversation
   if (plan.length > 0 && JSON.stringify(state.plan) !== JSON.stringify(plan)) yield planned(conversation, state)
 }

@@ -126,10 +126,7 @@ test('tools and context of a page that the server would ignore are refused with 
     [{ context: [{ description: 'city', value: 'Bonn' }] }, 'The page sends context'],
   ] as const) {
     const response = await post(url, more)
-    expect([response.status, await response.text()]).toEqual([
-      400,
-      expect.stringContaining(JSON.stringify(words).slice(1, -1)),
-    ])
+    expect([response.status, await response.text()]).toEqual([400, expect.stringContaining(words)])
   }
   expect(await threads.list()).toEqual([])
   expect((await post(url, { ...offered('choose'), context: [] })).status).toBe(200)

@@ -3,6 +3,7 @@ import type { UIMessage } from 'ai'
 import { expect, test } from 'vitest'
 import { chat } from '../../test/agent.ts'
 import { compared, get, history, Page, post, settled } from '../../test/page.ts'
+import { told } from '../../test/told.ts'
 import { type ChatHandlerOptions, type ChatMetadata, chatHandler } from './index.ts'
 
 function open(options: Partial<ChatHandlerOptions> = {}) {
@@ -234,9 +235,9 @@ test("a tool's own question is not an approval: it has no card, and cannot be de
   for (const approved of [true, false]) {
     const answered = { ...card, state: 'approval-responded', approval: { id: question?.id, approved } }
     const response = await post(handler, '', { id: 't', messages: [{ ...page.messages.at(-1), parts: [answered] }] })
-    expect([response.status, await response.json()]).toEqual([
+    expect([response.status, await told(response)]).toEqual([
       400,
-      { error: 'ChatRequestError', message: 'This answers no open question.' },
+      ['ChatRequestError', 'This answers no open question.'],
     ])
   }
   expect((await threads.read('t')).interrupts.map(({ id }) => id)).toEqual([question?.id])
@@ -261,10 +262,10 @@ test('a card that was answered elsewhere, or was closed by a message, returns 40
     if (id === 'v') await (await post(handler, '', { id, messages: [said('hello')] })).text()
     else await (await answer()).text()
     const late = await answer()
-    expect([id, late.status, await late.json()]).toEqual([
+    expect([id, late.status, await told(late)]).toEqual([
       id,
       409,
-      { error: 'UnknownInterruptError', message: 'This question is no longer open.' },
+      ['UnknownInterruptError', 'This question is no longer open.'],
     ])
   }
   expect(did).toEqual(['mail ada'])

@@ -1,6 +1,6 @@
 /** The server side of `useChat`, over threads: one function from requests to responses. */
 
-import { ConfigError, type OptionNames, type UserMessage } from '@meanwhile/core'
+import { ConfigError, type Json, type OptionNames, type UserMessage } from '@meanwhile/core'
 import type { Threads, Turn } from '@meanwhile/threads'
 import { answersBy } from '../approvals.ts'
 import { jsonBody } from '../body.ts'
@@ -8,7 +8,7 @@ import { guarded, type Report } from '../guarded.ts'
 import { checkHandlerOptions, DEFAULT_MAX_BYTES, HANDLER_OPTIONS, type HandlerOptions } from '../handler-options.ts'
 import { RUNNING, refusalOf } from '../refusals.ts'
 import { CROSS_SITE, isJson, mayBeForged, pathBelow } from '../requests.ts'
-import { jsonResponse, noContent, refusedWith } from '../responses.ts'
+import { jsonResponse, noContent, refusalResponse } from '../responses.ts'
 import { questionOf } from '../turn/question-of.ts'
 import { Visit } from '../visit.ts'
 import { answersTo, type ChatRequest, ChatRequestError, chatRequest } from './chat-request.ts'
@@ -37,7 +37,7 @@ const LATE = 30_000
  * - `GET base/:id/stream`: the running turn from its beginning; for 30 s also a turn that has ended or asked a question; otherwise 204.
  * - `POST base/:id/stop`: stops the turn; 204.
  *
- * A request that fails has the response `{ error, message }`, the name of the error and a sentence: 400 if it is malformed, 403 if `allow` or `open`
+ * A request that fails has a sentence as its response, and the name of the error in the header `x-error`: 400 if it is malformed, 403 if `allow` or `open`
  * returned a value that does not admit it, 404 for an unknown path or message, 409 if the thread is in the wrong state for it, 410 for a deleted
  * thread, 413 for a body of more than `maxBytes`, 415 for one that is not `application/json`, 429 if too many messages wait in the thread, 503 with
  * `retry-after` if too many turns wait in the process. All other errors are thrown.
@@ -65,7 +65,8 @@ export function chatHandler<Context = unknown>(
   }
 
   async function post(request: Request, report: Report): Promise<Response> {
-    if (!isJson(request)) return refusal('UnsupportedMediaType', 415, 'The body must be application/json.')
+    if (!isJson(request))
+      return refusalResponse('UnsupportedMediaType', { status: 415, message: 'The body must be application/json.' })
     const asked = chatRequest(await jsonBody(request, maxBytes), files)
     const { thread } = asked
     const visit = new Visit<Context>(given, request, thread)
@@ -75,7 +76,7 @@ export function chatHandler<Context = unknown>(
     const waiting = turns.find(({ status }) => status === 'waiting')
     visit.checkTurn(waiting?.id)
     // Which questions are open is known when the turn has stopped.
-    if (status === 'running') return refusal('ThreadBusyError', 409, RUNNING)
+    if (status === 'running') return refusalResponse('ThreadBusyError', { status: 409, message: RUNNING })
     const unsigned = answersTo(interrupts, waiting?.id, asked)
     const by = await visit.signature()
     const answers = answersBy(by, unsigned, interrupts.map(questionOf), options.edits ?? false)
@@ -83,7 +84,8 @@ export function chatHandler<Context = unknown>(
   }
 
   async function ofThread(request: Request, report: Report, thread: string, route: string): Promise<Response> {
-    if (route === 'POST stop' && mayBeForged(request)) return refusal('CrossSiteRequest', 403, CROSS_SITE)
+    if (route === 'POST stop' && mayBeForged(request))
+      return refusalResponse('CrossSiteRequest', { status: 403, message: CROSS_SITE })
     const visit = new Visit<Context>(given, request, thread)
     if (route === 'POST stop') {
       await visit.stop(request.signal)
@@ -99,7 +101,7 @@ export function chatHandler<Context = unknown>(
 
   const guard = guarded('chatHandler', given, maxBytes, (error) => {
     const refused = error instanceof ChatRequestError ? error : refusalOf(error)
-    return refused && refusedWith({ error: error.name, message: refused.message }, refused)
+    return refused && refusalResponse(error.name, refused)
   })
   return async (request) => {
     const path = pathBelow(base, request)
@@ -113,12 +115,8 @@ export function chatHandler<Context = unknown>(
 
 const ROUTES_OF_THREAD = ['GET ', 'GET stream', 'POST stop']
 
-function refusal(error: string, status: number, message: string): Response {
-  return jsonResponse({ error, message }, status)
-}
-
 function notFound(): Response {
-  return refusal('NotFound', 404, 'Not found.')
+  return refusalResponse('NotFound', { status: 404, message: 'Not found.' })
 }
 
 async function said<Context>(
@@ -127,20 +125,21 @@ async function said<Context>(
   visit: Visit<Context>,
 ): Promise<Turn> {
   const { thread, kind, messageId } = asked
-  const isNew = kind === 'send' && !asked.isEdit
-  const action = isNew ? 'send' : kind === 'send' ? 'edit' : kind
-  const change = { type: 'send', messageId, ...(!isNew && { replacing: messageId }) } as const
+  const replacing = kind === 'send' ? asked.replacing : messageId
+  const action = kind === 'regenerate' ? kind : replacing === undefined ? 'send' : 'edit'
+  const change = { type: 'send', messageId, ...(replacing !== undefined && { replacing }) } as const
   await visit.ask(action, change)
-  const send = (message: UserMessage) =>
+  const send = (message: UserMessage, display: Json | undefined) =>
     visit.make(action, change, async (expected) => {
-      const ids = { messageId, ...(!isNew && { replacing: messageId }) }
-      return threads.send(thread, message, { ...(await visit.sending()), ...ids, expected })
+      const { type: _, ...ids } = change
+      const options = { ...ids, ...(display !== undefined && { display }), expected }
+      return threads.send(thread, message, { ...(await visit.sending()), ...options })
     })
-  if (isNew) return send(asked.message)
+  if (kind === 'send' && replacing !== messageId) return send(asked.message, asked.display)
   const state = await threads.read(thread)
   const newest = state.turns.at(-1)
-  const before = state.messages.find(({ id }) => id === messageId)?.message
-  const isSame = kind === 'regenerate' || JSON.stringify(before) === JSON.stringify(asked.message)
+  const before = state.messages.find(({ id }) => id === messageId)
+  const isSame = kind === 'regenerate' || JSON.stringify(before?.message) === JSON.stringify(asked.message)
   if (isSame && newest?.messageId === messageId) {
     if (newest.status === 'failed')
       return visit.make('retry', RETRY, (expected) => threads.retry(thread, { ...visit.continuing, expected }))
@@ -148,9 +147,9 @@ async function said<Context>(
     // A turn exists for this message: the page has sent the request again.
     if (turn) return turn
   }
-  const message = kind === 'send' ? asked.message : before
+  const { message, display } = kind === 'send' ? asked : (before ?? {})
   if (message?.role !== 'user') throw new ChatRequestError('No turn begins with this message.', 404)
-  return send(message)
+  return send(message, display)
 }
 
 const RETRY = { type: 'retry' } as const

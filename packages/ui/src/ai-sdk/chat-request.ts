@@ -5,13 +5,22 @@ import { BrandedError } from '@meanwhile/core/calls'
 import { MalformedBodyError, storableJson } from '../body.ts'
 import { isRecord } from '../is-record.ts'
 import { checkFiles, type FileRules } from '../page-files.ts'
+import { cardIdOf } from '../turn/card.ts'
 import { askedOnCards, isAboutShown, questionOf } from '../turn/question-of.ts'
 import type { Question } from '../turn/turn-update.ts'
-import { isUserPart, userMessageOf } from './user-message.ts'
+import { displayOf, isUserPart, userMessageOf } from './user-message.ts'
 
 /** The content of a POST. Only the last message in its body is used. */
 export type ChatRequest = { readonly thread: string } & (
-  | { readonly kind: 'send'; readonly messageId: string; readonly message: UserMessage; readonly isEdit: boolean }
+  | {
+      readonly kind: 'send'
+      readonly messageId: string
+      readonly message: UserMessage
+      /** What the page shows with the message. */
+      readonly display: Json | undefined
+      /** The id of the message that this one replaces; it may be its own. */
+      readonly replacing: string | undefined
+    }
   /** Another answer to this message is requested. */
   | { readonly kind: 'regenerate'; readonly messageId: string }
   | {
@@ -65,22 +74,33 @@ export function chatRequest(body: unknown, files: FileRules | false): ChatReques
     if (misfit >= 0) throw new MalformedBodyError(`${at}.parts[${misfit}]`, 'a text, a file or data')
     throw new MalformedBodyError(`${at}.parts`, 'a list with a text or a file')
   }
+  if (messageId != null && typeof messageId !== 'string') throw new MalformedBodyError('messageId', 'a text')
   // The thread has this message.
   if (trigger === 'regenerate-message') return { thread, kind: 'regenerate', messageId: last.id }
   checkFiles(message.content, files)
-  return { thread, kind: 'send', messageId: last.id, message, isEdit: messageId === last.id }
+  return {
+    thread,
+    kind: 'send',
+    messageId: last.id,
+    message,
+    display: displayOf(last, at),
+    replacing: messageId ?? undefined,
+  }
 }
 
 function answersIn(answers: unknown): Readonly<Record<string, Json>> {
-  if (!isRecord(answers)) throw new MalformedBodyError('answers', 'an object with an answer for the id of each question')
+  if (!isRecord(answers))
+    throw new MalformedBodyError('answers', 'an object with an answer for the id of each question')
   return storableJson(answers, 'answers') as Readonly<Record<string, Json>>
 }
 
 function cardIn(part: Readonly<Record<string, unknown>>, at: string): Card {
-  const { toolCallId, approval, output } = part
-  if (toolCallId !== undefined && typeof toolCallId !== 'string') throw new MalformedBodyError(`${at}.toolCallId`, 'a text')
+  const { toolCallId, approval } = part
+  if (toolCallId !== undefined && typeof toolCallId !== 'string')
+    throw new MalformedBodyError(`${at}.toolCallId`, 'a text')
   if (approval !== undefined && !isRecord(approval)) throw new MalformedBodyError(`${at}.approval`, 'an object')
-  if (toolCallId !== undefined) for (const name of ['input', 'output']) storableJson(part[name] ?? null, `${at}.${name}`)
+  if (toolCallId !== undefined)
+    for (const name of ['input', 'output']) storableJson(part[name] ?? null, `${at}.${name}`)
   return { ...part, ...(toolCallId !== undefined && { toolCallId }), ...(approval && { approval }) } as Card
 }
 
@@ -100,11 +120,11 @@ export function answersTo(
   const open = all.filter((question) => isAboutShown(question, inputsShown(question, cards)))
   const others = all.filter((question) => Object.hasOwn(answers, question.id) && !open.includes(question))
   if (others.length > 0) throw new UnknownInterruptError(others.map(({ id }) => id))
-  const byCards = askedOnCards(open).flatMap(({ id, kind, card }): [string, Json][] => {
+  const byCards = answeredByCards(open).flatMap(({ id, kind, cardId }): [string, Json][] => {
     // A client adds a second card to a later step if the input has changed.
-    const own = cards.filter(({ toolCallId }) => toolCallId === card?.id)
+    const own = cards.filter(({ toolCallId }) => toolCallId === cardId)
     const given = own.slice(-1).map(outputIn)
-    const [answer] = (kind === 'client-call' ? given : own.map((one) => approvalIn(one, id))).filter(isGiven)
+    const [answer] = (kind === 'approval' ? own.map((one) => approvalIn(one, id)) : given).filter(isGiven)
     return answer === undefined ? [] : [[id, answer]]
   })
   const given = { ...Object.fromEntries(byCards), ...answers }
@@ -112,6 +132,22 @@ export function answersTo(
   const late = cards.flatMap((card) => (isLate(card, open) ? [card.toolCallId ?? ''] : []))
   if (late.length > 0) throw new UnknownInterruptError(late)
   throw new ChatRequestError('This answers no open question.')
+}
+
+/**
+ * The questions that cards can answer. The card of a call that asks in its own words answers its first question with its output, unless it waits for
+ * another answer.
+ */
+function answeredByCards(
+  open: readonly Question[],
+): readonly { readonly id: string; readonly kind: Question['kind']; readonly cardId: string }[] {
+  const first = new Map<string, { readonly id: string; readonly kind: Question['kind']; readonly cardId: string }>()
+  const others = open.filter(({ kind, callId, card }) => kind === 'other' && callId !== undefined && !card)
+  for (const { id, kind, card, callId = '' } of [...askedOnCards(open), ...others]) {
+    const cardId = card?.id ?? cardIdOf([{ callId }])
+    if (!first.has(cardId)) first.set(cardId, { id, kind, cardId })
+  }
+  return [...first.values()]
 }
 
 /** The inputs on the cards that ask this question. */

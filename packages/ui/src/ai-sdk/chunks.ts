@@ -128,11 +128,13 @@ export class UIChunks {
     ]
   }
 
-  #result(toolCallId: string, { message, isDenied }: ResultUpdate): UIMessageChunk {
+  #result(toolCallId: string, { message, isDenied, ...more }: ResultUpdate): UIMessageChunk {
     if (isDenied) return { type: 'tool-output-denied', toolCallId }
     if (message.isError)
       return { type: 'tool-output-error', toolCallId, errorText: callErrorText(this.#options, message), dynamic: true }
-    return { type: 'tool-output-available', toolCallId, output: resultShown(this.#options, message), dynamic: true }
+    const isRunning = 'isRunning' in more && { preliminary: true }
+    const output = resultShown(this.#options, message)
+    return { type: 'tool-output-available', toolCallId, output, dynamic: true, ...isRunning }
   }
 
   #reset(): readonly UIMessageChunk[] {
@@ -148,10 +150,11 @@ export class UIChunks {
     return [{ type: 'steering-message', id, parts }]
   }
 
-  #end({ status, error }: TurnUpdate & { readonly type: 'turn-end' }): readonly UIMessageChunk[] {
+  #end({ status, error, usage }: TurnUpdate & { readonly type: 'turn-end' }): readonly UIMessageChunk[] {
     // A turn that never began has no message.
     if (status === 'dropped' || !this.#hasStarted) return [{ type: 'abort' }]
-    const told = { type: 'message-metadata', messageMetadata: metadata(status) } as const
+    const messageMetadata = { ...metadata(status), ...(usage && { usage }) }
+    const told = { type: 'message-metadata', messageMetadata } as const
     if (status === 'failed') return [told, { type: 'error', errorText: turnErrorText(this.#options, error) }]
     return status === 'stopped' ? [told, { type: 'abort' }] : [told]
   }

@@ -74,6 +74,23 @@ test.each([
     [{ toolCallId: 'c', state: 'input-available' }],
     false,
   ],
+  ['a question in own words', [question('q', { ask: 1 })], [{ toolCallId: 'c', state: 'input-available' }], false],
+  ['its answer on the card', [question('q', { ask: 1 })], [{ toolCallId: 'c', state: 'output-available' }], true],
+  [
+    'an approval, and a question in own words',
+    [question('q', {}), question('r', { ask: 1 }, 'd')],
+    [
+      { ...asked, state: 'approval-responded' },
+      { toolCallId: 'd', state: 'input-available' },
+    ],
+    true,
+  ],
+  [
+    'only progress of the tool that asks',
+    [question('q', { ask: 1 })],
+    [{ toolCallId: 'c', state: 'output-available', preliminary: true }],
+    false,
+  ],
   ['a question without a card', [question('q', {}, 'd')], [], false],
 ] as const)('whether a page has all answers, with %s (UI2)', (_, questions, parts, isComplete) => {
   const turn = { role: 'assistant', metadata: { status: 'waiting', questions }, parts }

@@ -14,7 +14,8 @@ export interface AnsweredChat {
 
 /**
  * Whether the last message is a turn that waits, and each of its cards that asks something has an answer: for `sendAutomaticallyWhen` of `useChat`.
- * Cards of earlier steps count, such as that of an agent that works in the background. Questions without a card do not.
+ * Cards of earlier steps count, such as that of an agent that works in the background. A question in a tool's own words counts once its card has an
+ * output, and questions without a card do not.
  */
 export function hasAllAnswers({ messages }: AnsweredChat): boolean {
   const last = messages.at(-1)
@@ -35,7 +36,8 @@ function isAnswered({ id, toolCallId, payload }: ChatQuestion, parts: readonly o
   const card = cards.at(-1)
   if (!card || toolCallId === undefined) return undefined
   const { type, id: callId } = Object(payload)
-  if (type !== 'tool-call' || !isCardOf(toolCallId, String(callId))) return undefined
   const { state, preliminary } = card
-  return (state === 'output-available' && preliminary !== true) || state === 'output-error'
+  const hasOutput = (state === 'output-available' && preliminary !== true) || state === 'output-error'
+  if (type === 'tool-call' && isCardOf(toolCallId, String(callId))) return hasOutput
+  return hasOutput || undefined
 }

@@ -1,5 +1,6 @@
 /** Converts a thread to UI messages: the same messages that a browser has after the streams of its turns. */
 
+import type { Json, UserMessage } from '@meanwhile/core'
 import type { ThreadState } from '@meanwhile/threads'
 import type { UIMessageChunk } from 'ai'
 import type { Present } from '../present.ts'
@@ -7,7 +8,7 @@ import { turnsOfThread } from '../turn/thread-turns.ts'
 import type { TurnUpdate } from '../turn/turn-update.ts'
 import { UIChunks } from './chunks.ts'
 import type { ChatDataTypes, ChatMessage, ChatMetadata } from './message-metadata.ts'
-import { partsOf } from './user-message.ts'
+import { shownUserMessage } from './user-message.ts'
 
 /** The options of `toUIMessages`. */
 export interface HistoryOptions extends Present {
@@ -18,8 +19,8 @@ export interface HistoryOptions extends Present {
 /** Returns a user message and an assistant message for each turn; the assistant message has the id of the turn. Queued messages are at the end. */
 export function toUIMessages(state: ThreadState, options: HistoryOptions = {}): ChatMessage[] {
   const messages = turnsOfThread(state).flatMap(({ updates }) => messagesOf(updates, options))
-  const queued = state.queued.flatMap(({ id, message }) =>
-    message.role === 'user' ? [{ id, role: 'user' as const, parts: partsOf(message) }] : [],
+  const queued = state.queued.flatMap(({ id, message, display }) =>
+    message.role === 'user' ? [userMessage(id, message, display)] : [],
   )
   return [...messages, ...queued]
 }
@@ -29,10 +30,13 @@ function messagesOf(updates: readonly TurnUpdate[], options: HistoryOptions): Ch
   if (start?.type !== 'turn-start') return []
   const chunks = new UIChunks({ ...options, isHistory: true })
   const answer = messageOf(updates.flatMap((update) => chunks.of(update)))
-  const said: ChatMessage[] = start.message
-    ? [{ id: start.messageId ?? '', role: 'user', parts: partsOf(start.message) }]
-    : []
+  const said = start.message ? [userMessage(start.messageId ?? '', start.message, start.display)] : []
   return answer.parts.length > 0 ? [...said, answer] : said
+}
+
+/** Its metadata and data have the types that the page gave them. */
+function userMessage(id: string, message: UserMessage, display: Json | undefined): ChatMessage {
+  return { id, role: 'user', ...shownUserMessage(message, display) } as ChatMessage
 }
 
 type Part = ChatMessage['parts'][number]
@@ -54,8 +58,9 @@ function messageOf(chunks: readonly UIMessageChunk[]): ChatMessage {
     const {
       output: _,
       errorText: __,
+      preliminary: ___,
       ...rest
-    } = card as Part & { readonly output?: unknown; readonly errorText?: string }
+    } = card as Part & { readonly output?: unknown; readonly errorText?: string; readonly preliminary?: boolean }
     parts[index] = { ...rest, ...to } as Part
   }
   for (const chunk of chunks) {
@@ -109,7 +114,11 @@ function messageOf(chunks: readonly UIMessageChunk[]): ChatMessage {
         break
       }
       case 'tool-output-available':
-        change(chunk.toolCallId, { state: 'output-available', output: chunk.output })
+        change(chunk.toolCallId, {
+          state: 'output-available',
+          output: chunk.output,
+          ...(chunk.preliminary && { preliminary: true }),
+        })
         break
       case 'tool-output-denied':
         change(chunk.toolCallId, { state: 'output-denied' })

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { chat, SECRET } from '../../test/agent.ts'
 import { get, history, Page, post } from '../../test/page.ts'
+import { told } from '../../test/told.ts'
 import { type ChatHandlerOptions, chatHandler } from './index.ts'
 
 function open(options: Partial<ChatHandlerOptions> = {}) {
@@ -217,9 +218,9 @@ test('a wrong answer is refused and the question stays open; an answer to no que
   await (await answer({ [id]: { decision: 'allow' } })).text()
   expect(did).toEqual(['mail ada'])
   const again = await answer({ [id]: { decision: 'allow' } })
-  expect([again.status, await again.json()]).toEqual([
+  expect([again.status, await told(again)]).toEqual([
     409,
-    { error: 'UnknownInterruptError', message: 'This question is no longer open.' },
+    ['UnknownInterruptError', 'This question is no longer open.'],
   ])
 })
 
@@ -228,10 +229,7 @@ test('a deleted thread has no content, and accepts no message (UI4)', async () =
   await (await post(handler, '', { id: 't', messages: [user('hello')] })).text()
   await threads.delete('t')
   const said = await post(handler, '', { id: 't', messages: [user('hello', 'm2')] })
-  expect([said.status, await said.json()]).toEqual([
-    410,
-    { error: 'ThreadDeletedError', message: 'The thread was deleted.' },
-  ])
+  expect([said.status, await told(said)]).toEqual([410, ['ThreadDeletedError', 'The thread was deleted.']])
   expect(await history(handler, 't')).toEqual([])
   expect((await get(handler, '/t/stream')).status).toBe(204)
 })

@@ -1,6 +1,6 @@
 /** The types of the messages of a chat, for the page. */
 
-import type { Json, JsonSchema } from '@meanwhile/core'
+import type { Json, JsonSchema, Usage } from '@meanwhile/core'
 import type { FileUIPart, TextUIPart, UIMessage } from 'ai'
 import { cardIdOf } from '../turn/card.ts'
 import type { Question } from '../turn/turn-update.ts'
@@ -30,6 +30,8 @@ export interface ChatMetadata {
   readonly status: 'running' | 'waiting' | 'completed' | 'stopped' | 'failed'
   /** The questions that wait for an answer; empty unless the turn waits. */
   readonly questions: readonly ChatQuestion[]
+  /** The tokens that the turn has used, once it has ended; absent if none were reported. */
+  readonly usage?: Usage
 }
 
 /**

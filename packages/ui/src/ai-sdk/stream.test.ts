@@ -69,7 +69,7 @@ test('a turn consists of exactly these chunks (UI1, UI3, UI5)', async () => {
     { type: 'text-end', id: `${id}-2-1` },
     { type: 'finish-step' },
     { type: 'message-metadata', messageMetadata: metadata('completed') },
-    { type: 'finish' },
+    { type: 'finish', finishReason: 'stop' },
   ])
 })
 

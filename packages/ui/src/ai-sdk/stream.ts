@@ -6,6 +6,7 @@ import type { Report } from '../guarded.ts'
 import { turnErrorText } from '../present.ts'
 import { refusalOf } from '../refusals.ts'
 import type { ReadEvent } from '../turn/turn-reader.ts'
+import type { TurnUpdate } from '../turn/turn-update.ts'
 import { turnUpdates } from '../turn/turn-updates.ts'
 import { type ChunkOptions, UIChunks } from './chunks.ts'
 
@@ -86,17 +87,21 @@ function responseOf(
   })
 }
 
+function finished({ finishReason }: TurnUpdate & { readonly type: 'turn-end' }): UIMessageChunk {
+  return { type: 'finish', ...(finishReason && { finishReason }) }
+}
+
 async function* uiMessageChunks(
   events: AsyncIterable<ReadEvent>,
   { after, hold, ...options }: StreamOptions,
 ): AsyncGenerator<UIMessageChunk, void> {
   const chunks = new UIChunks(options)
   const updates = turnUpdates(events, { ...(after !== undefined && { after }), ...(hold !== undefined && { hold }) })
-  let isGood = false
+  let finish: UIMessageChunk | undefined
   for await (const update of updates) {
-    if (update.type === 'turn-waiting' || update.type === 'turn-end')
-      isGood = update.type === 'turn-waiting' || update.status === 'completed'
+    if (update.type === 'turn-waiting') finish = { type: 'finish', finishReason: 'tool-calls' }
+    if (update.type === 'turn-end') finish = update.status === 'completed' ? finished(update) : undefined
     yield* chunks.of(update)
   }
-  if (isGood) yield { type: 'finish' }
+  if (finish) yield finish
 }

@@ -1,7 +1,8 @@
 /** Converts user messages between the agent's form and the parts of a UI message. */
 
-import type { ContentPart, FilePart, UserMessage } from '@meanwhile/core'
-import type { FileUIPart, TextUIPart } from 'ai'
+import type { ContentPart, FilePart, Json, UserMessage } from '@meanwhile/core'
+import type { DataUIPart, FileUIPart, TextUIPart, UIDataTypes } from 'ai'
+import { storableJson } from '../body.ts'
 import { isRecord } from '../is-record.ts'
 import { fileOf } from '../page-files.ts'
 
@@ -28,12 +29,43 @@ export function userMessageOf(message: unknown): UserMessage | undefined {
   return { role: 'user', content: said }
 }
 
+/**
+ * Returns what a message of a page has for interfaces: its metadata, and its data, each part with its place. Undefined if it has neither. It is a user
+ * message, as {@link userMessageOf} has found.
+ *
+ * @throws {MalformedBodyError} It cannot be stored as JSON.
+ */
+export function displayOf({ metadata, parts }: Readonly<Record<string, unknown>>, at: string): Json | undefined {
+  const all: readonly unknown[] = Array.isArray(parts) ? parts : []
+  const data = all.flatMap((part, place) =>
+    isDataPart(part) ? [{ place, part: storableJson(part, `${at}.parts[${place}]`) }] : [],
+  )
+  if (metadata === undefined && data.length === 0) return undefined
+  return {
+    ...(metadata !== undefined && { metadata: storableJson(metadata, `${at}.metadata`) }),
+    ...(data.length > 0 && { data }),
+  }
+}
+
+/** The members of a user message of a page: with what {@link displayOf} has returned. */
+export function shownUserMessage(
+  message: UserMessage,
+  display: Json | undefined,
+): { readonly metadata?: unknown; readonly parts: (TextUIPart | FileUIPart | DataUIPart<UIDataTypes>)[] } {
+  const { metadata, data } = Object(display)
+  const parts: (TextUIPart | FileUIPart | DataUIPart<UIDataTypes>)[] = partsOf(message)
+  // `threads.send` takes any `display`.
+  for (const { place, part } of Array.isArray(data) ? data.map(Object) : [])
+    if (isDataPart(part)) parts.splice(place, 0, part)
+  return { ...(metadata !== undefined && { metadata }), parts }
+}
+
 /** Whether a user message may have this part, which comes from outside. */
 export function isUserPart(part: unknown): boolean {
   return isDataPart(part) || contentPart(part) !== undefined
 }
 
-function isDataPart(part: unknown): boolean {
+function isDataPart(part: unknown): part is DataUIPart<UIDataTypes> {
   return isRecord(part) && typeof part.type === 'string' && part.type.startsWith('data-')
 }
 

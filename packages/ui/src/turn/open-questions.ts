@@ -15,6 +15,8 @@ export class OpenQuestions {
   readonly #open = new Map<string, Question>()
   /** Committed calls, by id. */
   readonly #calls = new Map<string, CallUpdate>()
+  /** The calls whose cards show progress. */
+  readonly #inProgress = new Set<string>()
   /** The last answer about each committed call. */
   readonly #answers = new Map<string, CardAnswer>()
   readonly #inner: InnerCards
@@ -42,6 +44,11 @@ export class OpenQuestions {
       this.#calls.delete(callId)
       this.#answers.delete(callId)
     }
+  }
+
+  /** The card of a call of the turn shows progress. */
+  progressed(callId: string): void {
+    this.#inProgress.add(callId)
   }
 
   /** Whether this call of the turn does not run, because it was denied. */
@@ -104,8 +111,11 @@ export class OpenQuestions {
   }
 
   #ask(question: Question, step: number): void {
-    const { id, kind } = question
+    const { id, kind, callId = '' } = question
     const isShown = kind === 'other' || this.#showAsked(question, step)
+    const asker = question.card ? undefined : this.#calls.get(callId)
+    // The card waits for an output, which a client would otherwise take for progress.
+    if (asker && this.#inProgress.delete(callId)) this.#tell(asker)
     if (this.#open.has(id) && isShown) return
     this.#open.set(id, question)
     this.#tell({ type: 'question', question })

@@ -101,9 +101,9 @@ export class OpenStep {
 
   /** Takes the committed message, and corrects the parts that were sent until they equal it. */
   stand(message: AssistantMessage, messageId: string | undefined): void {
-    const parts = message.content.filter((part) => part.type === 'tool-call' || part.text !== '')
+    const parts = shownParts(message)
     this.begin()
-    if (!this.#isBeginningOf(parts)) this.reset()
+    if (!this.isBeginningOf(message)) this.reset()
     const told = this.#parts.length
     const open = this.#open
     const whole = parts[told - 1]
@@ -149,8 +149,9 @@ export class OpenStep {
     if (progress) this.#tell(progress)
   }
 
-  /** Whether the sent parts are the first of these; the last may be incomplete. */
-  #isBeginningOf(parts: readonly AssistantPart[]): boolean {
+  /** Whether the sent parts are the first of this message; the last may be incomplete. */
+  isBeginningOf(message: AssistantMessage): boolean {
+    const parts = shownParts(message)
     return this.#parts.every((told, index) => {
       const part = parts[index]
       if (part?.type === 'tool-call')
@@ -159,4 +160,8 @@ export class OpenStep {
       return told === this.#open ? part.text.startsWith(told.text) : part.text === told.text
     })
   }
+}
+
+function shownParts({ content }: AssistantMessage): readonly AssistantPart[] {
+  return content.filter((part) => part.type === 'tool-call' || part.text !== '')
 }

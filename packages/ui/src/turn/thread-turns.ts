@@ -20,13 +20,19 @@ export function turnsOfThread(state: ThreadState): readonly TurnOfThread[] {
     inside.set(after, told)
     told.push({ type: 'inside', callId, cards })
   }
-  for (const { id: messageId, turn, message } of state.messages) {
+  for (const { after, message } of state.background ?? []) {
+    const told = inside.get(after) ?? []
+    inside.set(after, told)
+    const { callId, name: toolName } = message
+    told.push({ type: 'background-end', runId: '', step: 0, callId, toolName, message })
+  }
+  for (const { id: messageId, turn, message, display } of state.messages) {
     const isStart = message.role === 'user' && starts.get(messageId) === turn
     events
       .get(turn)
       ?.push(
         isStart
-          ? { type: 'turn-start', turn, message, messageId }
+          ? { type: 'turn-start', turn, message, messageId, ...(display !== undefined && { display }) }
           : { type: 'message', message, messageId, runId: turn },
         ...(inside.get(messageId) ?? []),
       )
@@ -38,9 +44,9 @@ export function turnsOfThread(state: ThreadState): readonly TurnOfThread[] {
   })
 }
 
-function endOf({ status, error }: TurnState, { interrupts, settled }: ThreadState): readonly ReadEvent[] {
+function endOf({ status, error, usage }: TurnState, { interrupts, settled }: ThreadState): readonly ReadEvent[] {
   if (status === 'waiting') return [{ type: 'turn-waiting', interrupts, settled }]
   if (status === 'completed' || status === 'stopped' || status === 'failed')
-    return [{ type: 'turn-end', status, ...(error && { error }) }]
+    return [{ type: 'turn-end', status, ...(error && { error }), ...(usage && { usage }) }]
   return []
 }

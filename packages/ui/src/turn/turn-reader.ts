@@ -1,7 +1,17 @@
 /** Converts the events of a turn to updates for its reader: one state machine for every protocol. */
 
-import type { AgentResult, AssistantMessage, InterruptedResult, ToolMessage, UserMessage } from '@meanwhile/core'
+import type {
+  AgentResult,
+  AssistantMessage,
+  FinishReason,
+  InterruptedResult,
+  Json,
+  ToolMessage,
+  Usage,
+  UserMessage,
+} from '@meanwhile/core'
 import type { EndStatus, ErrorInfo, ThreadEventBody } from '@meanwhile/threads'
+import { BackgroundCalls } from './background-calls.ts'
 import { OpenQuestions } from './open-questions.ts'
 import { OpenStep } from './open-step.ts'
 import { questionOf } from './question-of.ts'
@@ -9,6 +19,18 @@ import type { PartType, TurnUpdate } from './turn-update.ts'
 
 /** An event of a thread's turn, or of a run without a thread. */
 export type ReadEvent = ThreadEventBody & { readonly turn?: string; readonly cursor?: string }
+
+interface Beginning {
+  readonly message?: UserMessage
+  readonly messageId?: string
+  readonly display?: Json
+}
+
+interface TurnEnding {
+  readonly status: EndStatus
+  readonly error?: ErrorInfo
+  readonly usage?: Usage | undefined
+}
 
 export interface ReaderOptions {
   /** Sends a step only when its message is committed, so that nothing has to be removed again. Default `false`. */
@@ -23,6 +45,9 @@ export class TurnReader {
   #steps = 0
   /** Results that were sent, by call. */
   readonly #results = new Map<string, ToolMessage>()
+  /** Of the last message of the model. */
+  #finishReason: FinishReason | undefined
+  readonly #background = new BackgroundCalls()
   readonly #questions = new OpenQuestions((update) => this.#tell(update))
   /** The ids of calls that tools make themselves: they have no part. */
   readonly #made = new Set<string>()
@@ -61,11 +86,19 @@ export class TurnReader {
       case 'message':
         this.#stands(event)
         break
+      case 'message-changed':
+        this.#changes(event)
+        break
       case 'tool-start':
         if (event.maker !== undefined) this.#made.add(event.callId)
         break
       case 'tool-end':
         if (!this.#made.has(event.callId) || this.#questions.hasCall(event.callId)) this.#result(event.message)
+        break
+      case 'background-end':
+        if (!this.#questions.hasCall(event.callId)) break
+        this.#background.ended(event.callId)
+        this.#result(event.message)
         break
       case 'question':
         this.#questions.askEarly(questionOf(event), this.#steps)
@@ -86,7 +119,7 @@ export class TurnReader {
         this.#wait(event)
         break
       case 'turn-end':
-        this.#end(event.status, event.error)
+        this.#end(event)
         break
       case 'run-end':
         this.#endRun(event.result)
@@ -114,9 +147,19 @@ export class TurnReader {
       case 'tool-entered':
       case 'tool-progress':
       case 'tool-settled':
-        this.#step?.progress(event.callId, progressOf(event))
+        this.#progress(event)
         break
     }
+  }
+
+  #progress(event: ProgressEvent): void {
+    const { callId, type } = event
+    if (this.#background.isRunning(callId)) {
+      if (type === 'tool-progress') this.#tell(progressOf(event))
+      return
+    }
+    if (type === 'tool-progress') this.#questions.progressed(callId)
+    this.#step?.progress(callId, progressOf(event))
   }
 
   #say(part: PartType, { delta, step }: { readonly delta: string; readonly step?: number }): void {
@@ -127,9 +170,15 @@ export class TurnReader {
     this.#updates.push(update)
   }
 
-  #begin(turn: string, { message, messageId }: { readonly message?: UserMessage; readonly messageId?: string }): void {
+  #begin(turn: string, { message, messageId, display }: Beginning): void {
     this.#turn = turn
-    this.#tell({ type: 'turn-start', turn, ...(messageId !== undefined && { messageId }), ...(message && { message }) })
+    this.#tell({
+      type: 'turn-start',
+      turn,
+      ...(messageId !== undefined && { messageId }),
+      ...(message && { message }),
+      ...(display !== undefined && { display }),
+    })
   }
 
   /** The step with this number; without a number, the open step. */
@@ -159,7 +208,9 @@ export class TurnReader {
         this.#steps = update.step
       }
       this.#tell(update)
-      if (update.type === 'call') this.#questions.committed(update)
+      if (update.type !== 'call') return
+      this.#questions.committed(update)
+      this.#background.forget(update.call.id)
     })
     return this.#step
   }
@@ -180,7 +231,10 @@ export class TurnReader {
   #reset(step: OpenStep): void {
     const callIds = step.reset()
     this.#questions.reset(callIds, step.ordinal)
-    for (const callId of callIds) this.#results.delete(callId)
+    for (const callId of callIds) {
+      this.#results.delete(callId)
+      this.#background.forget(callId)
+    }
   }
 
   #stands({ message, messageId, step }: ReadEvent & { readonly type: 'message' }): void {
@@ -198,6 +252,16 @@ export class TurnReader {
       step = this.#newStep(number)
     }
     step.stand(message, messageId)
+    this.#finishReason = message.finishReason
+  }
+
+  /** A hook has changed the message of the open step. */
+  #changes({ messageId, message }: ReadEvent & { readonly type: 'message-changed' }): void {
+    const step = this.#step
+    if (!step?.message || step.messageId !== messageId) return
+    if (!step.isBeginningOf(message)) this.#reset(step)
+    step.stand(message, messageId)
+    this.#finishReason = message.finishReason
   }
 
   /** Messages of a middleware are only for the model. */
@@ -208,6 +272,7 @@ export class TurnReader {
   }
 
   #result(message: ToolMessage): void {
+    if (!this.#background.hasResult(message)) return
     const before = this.#results.get(message.callId)
     if (JSON.stringify(before) === JSON.stringify(message)) return
     this.#results.set(message.callId, message)
@@ -216,7 +281,14 @@ export class TurnReader {
 
   #tellResult(message: ToolMessage, isRevised = false): void {
     const isDenied = this.#questions.isDenied(message.callId)
-    this.#tell({ type: 'call-result', message, ...(isRevised && { revised: true }), ...(isDenied && { isDenied }) })
+    const isRunning = this.#background.isRunning(message.callId)
+    this.#tell({
+      type: 'call-result',
+      message,
+      ...(isRevised && { revised: true }),
+      ...(isDenied && { isDenied }),
+      ...(isRunning && { isRunning }),
+    })
   }
 
   #resume(cause: 'answer' | 'recovery' | 'retry', messages: readonly string[]): void {
@@ -243,13 +315,21 @@ export class TurnReader {
     this.#tell({ type: 'turn-waiting', questions })
   }
 
-  #end(status: EndStatus, error: ErrorInfo | undefined): void {
+  #end({ status, error, usage }: TurnEnding): void {
     this.#dropOpen()
+    for (const message of this.#background.end(status)) this.#result(message)
+    const finishReason = this.#finishReason
     const isAnswer = status === 'completed' && this.#step?.hasCalls !== true
     if (!isAnswer && this.#turn !== undefined) this.#endInEmptyStep()
     this.#tellSaid()
     this.#endStep()
-    this.#tell({ type: 'turn-end', status, ...(error && { error }) })
+    this.#tell({
+      type: 'turn-end',
+      status,
+      ...(error && { error }),
+      ...(finishReason && { finishReason }),
+      ...(usage && Object.keys(usage).length > 0 && { usage }),
+    })
   }
 
   /**
@@ -273,13 +353,13 @@ export class TurnReader {
   /** Ends a run without a thread. */
   #endRun(result: AgentResult): void {
     if (result.status === 'interrupted') this.#wait(result)
-    else this.#end(result.status === 'completed' ? 'completed' : 'stopped', undefined)
+    else this.#end({ status: result.status === 'completed' ? 'completed' : 'stopped', usage: result.usage })
   }
 }
 
-function progressOf(
-  event: ReadEvent & { readonly type: 'tool-entered' | 'tool-progress' | 'tool-settled' },
-): TurnUpdate {
+type ProgressEvent = ReadEvent & { readonly type: 'tool-entered' | 'tool-progress' | 'tool-settled' }
+
+function progressOf(event: ProgressEvent): TurnUpdate {
   const { type, callId, toolName } = event
   if (type === 'tool-settled') return { type: 'call-settled', callId, toolName }
   const isEarly = event.provisional === true

@@ -1,6 +1,15 @@
 /** The updates for a reader of a turn, independent of any protocol. */
 
-import type { Json, JsonSchema, Progress, ToolCall, ToolMessage, UserMessage } from '@meanwhile/core'
+import type {
+  FinishReason,
+  Json,
+  JsonSchema,
+  Progress,
+  ToolCall,
+  ToolMessage,
+  Usage,
+  UserMessage,
+} from '@meanwhile/core'
 import type { EndStatus, ErrorInfo } from '@meanwhile/threads'
 
 /**
@@ -12,7 +21,13 @@ import type { EndStatus, ErrorInfo } from '@meanwhile/threads'
  */
 export type TurnUpdate =
   /** Always the first, and sent once. `message` is the user message; a run without a thread does not have it. */
-  | { readonly type: 'turn-start'; readonly turn: string; readonly messageId?: string; readonly message?: UserMessage }
+  | {
+      readonly type: 'turn-start'
+      readonly turn: string
+      readonly messageId?: string
+      readonly message?: UserMessage
+      readonly display?: Json
+    }
   /** `step`: from 1 in each turn, without gaps. */
   | { readonly type: 'step-start'; readonly step: number }
   /** All parts of the open step are removed: they are sent again, or were not valid. The step itself stays open. */
@@ -40,12 +55,14 @@ export type TurnUpdate =
     }
   /** The result exists, and is sent as soon as the message with the call is committed. */
   | { readonly type: 'call-settled'; readonly callId: string; readonly toolName: string }
-  /** `revised`: the call had another result, which is no longer valid. `isDenied`: it did not run, because it was denied. */
+  /** `revised`: the call had another result, which is no longer valid. `isDenied`: it did not run, because it was denied.
+   * `isRunning`: it is the first result of a background call, whose work has begun. */
   | {
       readonly type: 'call-result'
       readonly message: ToolMessage
       readonly revised?: true
       readonly isDenied?: true
+      readonly isRunning?: true
     }
   /** A call inside a call that a human is asked about, so it has its own card. Sent again if its input is another one. */
   | { readonly type: 'inner-call'; readonly call: InnerCall }
@@ -66,7 +83,14 @@ export type TurnUpdate =
   | { readonly type: 'turn-outdated' }
   /** The turn stops here until it gets an answer. `questions`: all open questions. */
   | { readonly type: 'turn-waiting'; readonly questions: readonly Question[] }
-  | { readonly type: 'turn-end'; readonly status: EndStatus; readonly error?: ErrorInfo }
+  /** `finishReason`: that of the last message of the model, if there is one. */
+  | {
+      readonly type: 'turn-end'
+      readonly status: EndStatus
+      readonly error?: ErrorInfo
+      readonly finishReason?: FinishReason
+      readonly usage?: Usage
+    }
 
 export type PartType = 'text' | 'reasoning'
 

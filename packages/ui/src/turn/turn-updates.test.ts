@@ -85,7 +85,7 @@ test('a turn is sent as steps with their parts, calls and results, each once (UI
     { type: 'part-delta', part: 'text', id: id(2, 1), delta: 'Done.' },
     { type: 'part-end', part: 'text', id: id(2, 1) },
     { type: 'step-end', step: 2 },
-    { type: 'turn-end', status: 'completed' },
+    { type: 'turn-end', status: 'completed', finishReason: 'stop' },
   ])
 })
 
