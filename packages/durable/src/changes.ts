@@ -107,7 +107,7 @@ export class Changes {
     return [CHANNEL, `${this.#database.schema} ${id}`]
   }
 
-  /** The notification that a run has completed. Who waits for its result finds it in the checkpoint. */
+  /** The notification that a run has completed: its result is in the checkpoint. */
   notificationOfCompletion(id: string): readonly [channel: string, payload: string] {
     return [CHANNEL, `${this.#database.schema}.completed ${id}`]
   }

@@ -91,6 +91,7 @@ class Runs<Output> implements DurableRuns<Output> {
       isNeeded: '',
     })
     const { id = crypto.randomUUID(), conversationId, data, priority, delay, isNeeded } = options
+    const isNew = options.id === undefined
     if (!isRunId(id)) throw new RunIdError(id)
     checkConversation(conversationId)
     checkData(data)
@@ -101,6 +102,7 @@ class Runs<Output> implements DurableRuns<Output> {
       ...(priority !== undefined && { priority }),
       ...(delay !== undefined && { delay }),
       ...(isNeeded && { isNeeded }),
+      isNew,
     })
     return { id }
   }
