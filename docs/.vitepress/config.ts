@@ -69,6 +69,7 @@ const sidebar = [
   group('Reference', [
     page('API', '/api/'),
     page('Bench', '/bench'),
+    page('What a turn costs a server', '/server-costs'),
     page('Sizes', '/sizes'),
     page('Quirks of real streams', '/quirks'),
     page('What providers refuse', '/refusals'),
