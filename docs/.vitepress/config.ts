@@ -50,6 +50,7 @@ const sidebar = [
     page('Testing', '/testing'),
     page('Traces and metrics', '/telemetry'),
     page('Tokens and cost', '/telemetry#tokens-and-cost'),
+    page('Devtools', '/devtools'),
     page('Traces in Jaeger', '/jaeger'),
     page('Deploying', '/deploying'),
     page('Threat model', '/threat-model'),
