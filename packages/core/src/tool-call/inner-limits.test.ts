@@ -293,6 +293,6 @@ test('for any tree of calls and any keys, no two calls write one key at the same
         expect((await running).status).toBe('completed')
       },
     ),
-    propertyRuns({ small: 40, middle: 250, whole: 10_000 }),
+    propertyRuns({ small: 20, middle: 100, whole: 10_000 }),
   )
 })
