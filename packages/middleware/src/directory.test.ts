@@ -484,7 +484,7 @@ test('no path of any characters leads outside (N40)', async () => {
       await backend.write(path, bytes('mine')).catch(() => undefined)
       await backend.list(path, { limit: 5 }).catch(() => undefined)
     }),
-    propertyRuns({ small: 30, middle: 100, whole: 5_000 }),
+    propertyRuns({ small: 15, middle: 50, whole: 5_000 }),
   )
   expect(await tree.state()).toEqual(before)
 })
