@@ -1,6 +1,6 @@
 // Builds the JavaScript of a package, in its folder: a file for each entry of `exports`, and one for each part that entries share, because
 // many small files are slow to import. Declarations are tsc's (docs/decisions/0023).
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, rmSync } from 'node:fs'
 import { basename } from 'node:path'
 import { defineConfig } from 'rolldown'
 
@@ -28,6 +28,13 @@ const doors = Object.values(exports)
 // A program starts from its own file.
 const programs = globSync('src/*-process.ts').map((file) => [basename(file, '.ts'), file])
 
+/** What an earlier build has left: its JavaScript, and declarations of sources that are gone. The others are up to date if `tsc -b` says so. */
+const isLeft = (file: string): boolean =>
+  /\.js(\.map)?$/.test(file) ||
+  (/\.d\.ts(\.map)?$/.test(file) && !existsSync(file.replace(/^dist/, 'src').replace(/\.d\.ts(\.map)?$/, '.ts')))
+
+for (const file of globSync('dist/**').filter(isLeft)) rmSync(file)
+
 export default defineConfig({
   input: Object.fromEntries([...doors, ...programs]),
   external: (id) => id.startsWith('node:') || isInstalled(id),
@@ -37,7 +44,6 @@ export default defineConfig({
   transform: { target: 'es2023' },
   output: {
     dir: 'dist',
-    cleanDir: true,
     chunkFileNames: 'shared-[name].js',
     minifyInternalExports: false,
     // Editors show the comments of the declarations.
