@@ -1,11 +1,12 @@
-import { createAgent, tool } from '@meanwhile/core'
+import { CheckpointCorruptError, createAgent, tool } from '@meanwhile/core'
+import { postgresStore } from '@meanwhile/core/stores/postgres'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { createDatabase, cuttingProxy, startCluster } from '@meanwhile/postgres-cluster'
 import { ownDatabase } from '@meanwhile/postgres-cluster/testing'
 import { Pool, type PoolConfig } from 'pg'
 import { afterEach, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { until } from '../../test/chat.ts'
+import { chat, until } from '../../test/chat.ts'
 import { processOf } from '../../test/processes.ts'
 import { createThreads, ThreadError } from '../index.ts'
 import { postgresThreads, postgresThreadsSchema, setUpPostgresThreads } from '../postgres.ts'
@@ -78,6 +79,27 @@ test('postgres: a conversation that begins in one process continues in another (
   } finally {
     await Promise.all([here.close(), there.close()])
   }
+})
+
+test('postgres: a store that does not know threads refuses the checkpoint of a turn, and so does its own store if the events are missing (L14, L18)', async () => {
+  const { store, schema, pool } = await storeIn()
+  const { agent, did } = chat()
+  const threads = createThreads({ agent, store, onError: () => {} })
+  await (await threads.send('t', 'Hello')).result
+  const turn = await threads.send('t', 'mail')
+  const { interrupts = [] } = await turn.result
+  expect(await store.checkpoints.load(turn.id)).toMatchObject({ messages: [{ content: 'Hello' }, {}, {}, {}] })
+  // As a version of this package before threads had bases.
+  await expect(postgresStore({ pool, schema }).load(turn.id)).rejects.toThrow(CheckpointCorruptError)
+  await pool.query(`UPDATE ${schema}.thread_events SET superseded = true WHERE seq = 1`)
+  await expect(store.checkpoints.load(turn.id)).rejects.toThrow(CheckpointCorruptError)
+  await threads.answer('t', { [interrupts[0]?.id ?? '']: { allow: true } })
+  expect(await turn.result).toMatchObject({ status: 'failed', error: { name: 'CheckpointCorruptError' } })
+  await pool.query(`UPDATE ${schema}.thread_events SET superseded = false WHERE seq = 1`)
+  await threads.retry('t')
+  expect(await turn.result).toMatchObject({ status: 'completed' })
+  expect(did).toEqual(['mail ada [{"allow":true}]'])
+  await threads.close()
 })
 
 test.each(['before', 'after'] as const)(
