@@ -31,8 +31,5 @@ test('a call with the id of a call of an earlier step gets the result of that ca
   }
   const model = scriptedModel([respond(call('look', one, { id: 'same' })), respond(say('Done'))])
   await createAgent({ model, tools: [look as Tool], middleware: [asks] }).run('Go')
-  expect([results, ran]).toEqual([
-    [one.n, 'ToolDiscardedError'],
-    [one.n],
-  ])
+  expect([results, ran]).toEqual([[one.n, 'ToolDiscardedError'], [one.n]])
 })
