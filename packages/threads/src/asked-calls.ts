@@ -106,11 +106,13 @@ export class AskedCalls {
       const card = asked && this.#asked.get(keyOf(asked.path))?.card
       const isOpen = card && card.state !== 'ended' && card.approval === asked.approval
       if (!isOpen || answer === undefined) return []
-      const { decision } = Object(answer)
+      const { decision, input } = Object(answer)
       const isApproval = card.approval !== undefined
       const decided: InsideCard = { ...card, state: isApproval && decision === 'deny' ? 'denied' : 'allowed' }
       const events = isInside(card) && card.state !== decided.state ? this.#tell([decided]) : []
       if (!isApproval) this.#asked.set(keyOf(card.path), { card: decided, untold: ended(decided, resultOf(answer)) })
+      if (isApproval && decision === 'edit')
+        this.#asked.set(keyOf(card.path), { card: decided, untold: { ...decided, input } })
       return events
     })
   }
