@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto'
 import { AnswerError, CheckpointMissingError, createAgent, tool, UnknownInterruptError } from '@meanwhile/core'
+import { call, respond, say } from '@meanwhile/core/testing'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { QUESTION, recordedRuns } from '../test/recorded-runs.ts'
@@ -21,6 +23,21 @@ test('the first of two answers to one question counts, and an answer to an unkno
   expect(executed).toEqual(['ask yes'])
   // After the end it is still not an error.
   await runs.answer('run', { [id]: 'no' })
+})
+
+test('a question about a call with a very long id, as some gateways make, accepts one answer (DU7, W51)', async () => {
+  const callId = `call_${randomBytes(6_000).toString('base64')}`
+  const agent = agentOf([respond(call('ask', {}, { id: callId })), respond(say('Thanks.'))])
+  const runs = runsOf(agent)
+  await work(runs)
+  await runs.start('clerk', 'Go', { id: 'run' })
+  await status(runs, 'run', 'interrupted')
+  const id = (await runs.get('run'))?.interrupts[0]?.id ?? ''
+  expect(id.length).toBeGreaterThan(8_000)
+  await runs.answer('run', { [id]: 'yes' })
+  await runs.answer('run', { [id]: 'no' })
+  expect((await runs.result('run')).text).toBe('Thanks.')
+  expect(executed).toEqual(['ask yes'])
 })
 
 test('an answer that does not match the schema of its question or asker is refused before it is stored, and another one is accepted (P17)', async () => {

@@ -173,7 +173,7 @@ CREATE INDEX IF NOT EXISTS runs_ended_at ON ${name}.runs (ended_at) WHERE ended_
 CREATE INDEX IF NOT EXISTS runs_deleted ON ${name}.runs (id) WHERE status = 'deleted';
 CREATE TABLE IF NOT EXISTS ${name}.answers (
   id text COLLATE "C" NOT NULL REFERENCES ${name}.runs ON DELETE CASCADE,
-  interrupt text COLLATE "C" NOT NULL,
+  interrupt text COLLATE "C" NOT NULL, -- the id of the question; one that is too long for an index ends in its SHA-256
   answer text NOT NULL, -- JSON
   PRIMARY KEY (id, interrupt)
 );

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { Answers, CancelMode, Effect, Json, UserMessage } from '@meanwhile/core'
-import type { PostgresRow } from '@meanwhile/core/stores/postgres'
+import { type PostgresRow, postgresKey } from '@meanwhile/core/stores/postgres'
 import { codeOf, type Database, UNSYNCED } from './database.ts'
 import type { DurableRun, EndStatus, RunStatus } from './durable-run.ts'
 import { type ErrorInfo, UnknownRunError } from './errors.ts'
@@ -190,7 +190,7 @@ export class RunsTable {
         read = coalesce($5, read), status = CASE
         WHEN EXISTS (SELECT 1 FROM ${this.#answers} WHERE id = $1 AND interrupt = ANY($3)) THEN 'running' ELSE 'interrupted' END
       WHERE id = $1 AND attempts = $2 AND ${ACTIVE} RETURNING status, error`,
-      [id, attempt, open, isNew, read ?? null],
+      [id, attempt, open.map(postgresKey), isNew, read ?? null],
     )
     return row && { isAnswered: statusOf(row) === 'running', ...errorOf(row) }
   }
@@ -206,7 +206,7 @@ export class RunsTable {
       refused AS (DELETE FROM ${this.#answers} AS answer USING run WHERE run.is_first AND answer.id = run.id AND answer.interrupt = $3)
       UPDATE ${this.#runs} AS stored SET status = 'interrupted', rerun = NULL, stopped_at_attempt = attempts, error = $4, read = coalesce($5, read)
       FROM run WHERE stored.id = run.id RETURNING stored.id`,
-      [id, attempt, interrupt, JSON.stringify(error), read ?? null],
+      [id, attempt, postgresKey(interrupt), JSON.stringify(error), read ?? null],
     )
     return row !== undefined
   }
@@ -234,7 +234,7 @@ export class RunsTable {
       for (const [interrupt, answer] of Object.entries(answers))
         await query(`INSERT INTO ${this.#answers} (id, interrupt, answer) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, [
           id,
-          interrupt,
+          postgresKey(interrupt),
           JSON.stringify(answer),
         ])
       await query(
@@ -247,11 +247,14 @@ export class RunsTable {
   /** The stored answers to these questions. */
   async answers(id: string, interrupts: readonly string[]): Promise<Answers> {
     if (interrupts.length === 0) return {}
+    const ids = new Map(interrupts.map((interrupt) => [postgresKey(interrupt), interrupt]))
     const rows = await this.#database.read(
       `SELECT interrupt, answer FROM ${this.#answers} WHERE id = $1 AND interrupt = ANY($2)`,
-      [id, interrupts],
+      [id, [...ids.keys()]],
     )
-    return Object.fromEntries(rows.map(({ interrupt, answer }) => [String(interrupt), JSON.parse(String(answer))]))
+    return Object.fromEntries(
+      rows.map(({ interrupt, answer }) => [ids.get(String(interrupt)), JSON.parse(String(answer))]),
+    )
   }
 
   /** Returns false if the run had ended. Messages are numbered in the order of their commits. */

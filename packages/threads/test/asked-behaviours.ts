@@ -11,7 +11,7 @@ import {
   tool,
 } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
-import { approve } from '@meanwhile/middleware'
+import { approve, redact } from '@meanwhile/middleware'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import type { InsideCard, ThreadStore, Threads, Turn } from '../src/index.ts'
@@ -25,11 +25,12 @@ export interface AskingThreads {
 interface Given extends Pick<AgentToolOptions, 'events'> {
   readonly background?: boolean
   readonly makes?: boolean
+  readonly masked?: boolean
   readonly wrapped?: boolean
 }
 
 /** An agent named `main` that calls `clerk`, an agent that pays twice and lets the caller choose; with `makes` a tool that pays itself; with `wrapped` it pays itself. */
-function asking({ background = false, events = true, makes = false, wrapped = false }: Given) {
+function asking({ background = false, events = true, makes = false, masked = false, wrapped = false }: Given) {
   const ran: unknown[] = []
   const amount = z.object({ n: z.number() })
   const pay = tool({
@@ -72,7 +73,7 @@ function asking({ background = false, events = true, makes = false, wrapped = fa
     name: 'main',
     model: twice('Good.', call(name, input, { id: 'm' })),
     tools: [{ ...agentTool(clerk, { events }), background } as Tool, relay, pay],
-    middleware: [...(wrapped ? [change] : []), ...middleware],
+    middleware: [...(masked ? [redact({ persist: true })] : []), ...(wrapped ? [change] : []), ...middleware],
   })
   return { agent, ran }
 }
@@ -161,7 +162,22 @@ export function askedBehaviours({ newStore, opened }: AskingThreads): void {
     const decided = ['clerk m / pay p', 'allowed']
     expect(await cardsIn(threads)).toEqual([...waiting, [...decided, { n: 1 }], [...decided, { n: 5 }], ...chosen])
     expect(ran).toEqual([{ n: 5 }])
+    expect((await threads.read('t')).decisions).toMatchObject([{ decision: 'edit', input: { n: 5 } }])
   })
+
+  test.for([true, false])(
+    'redact with persist masks the edited input of a call inside a call in the thread, with the events of the agent: %s (W53, AG10)',
+    async (events) => {
+      const { threads, ran } = await asked({ events, masked: true })
+      const n = 4_111_111_111_111_111
+      await answerAll(threads, [{ decision: 'edit', input: { n } }, 'chosen'])
+      const { inside, decisions } = await threads.read('t')
+      expect(JSON.stringify([inside, decisions])).not.toContain(String(n))
+      expect(await cardsIn(threads)).toContainEqual(['clerk m / pay p', 'allowed', { n: '[card-number]' }])
+      expect(decisions).toMatchObject([{ decision: 'edit', input: { n: '[card-number]' } }])
+      expect(ran).toEqual([{ n }])
+    },
+  )
 
   test('a call that a tool makes itself has its card in the call of the tool (W49)', async () => {
     const { threads, ran } = await asked({ makes: true })

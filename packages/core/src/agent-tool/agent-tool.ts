@@ -31,7 +31,10 @@ export interface AgentToolOptions<Input = AgentRequest, Context = unknown> {
    * fails, the model calls of the agent were wasted.
    */
   readonly effect?: Effect
-  /** Whether the agent's events appear in the calling run, with their `path`. Default true. */
+  /**
+   * Whether the agent's events appear in the calling run, with their `path`. Without them only its questions do, and the decisions about approvals. Default
+   * true.
+   */
   readonly events?: boolean
   /**
    * Returns the agent's context, computed from that of the calling run. Called once in each calling run, before its first model call. Default: the

@@ -15,9 +15,8 @@ import { Turns } from './turns.ts'
 /** What is kept of a call from an earlier step. The history contains the rest. */
 export interface PastCall {
   readonly id: string
-  /** The first id with which it was requested. */
-  readonly requestedAs: string
-  readonly content: string
+  /** As it was first requested. */
+  readonly call: ToolCall
   readonly status: CallStatus
   /** Why it was discarded, if it was. */
   readonly discarded: DiscardCause | undefined
@@ -222,22 +221,11 @@ export class CallTable implements CallHome {
 function pastCall({ id, call, status, discarded, promise }: CallEntry): PastCall {
   return {
     id,
-    requestedAs: call.id,
-    content: contentOf(call),
+    call,
     status,
     discarded,
     promise: discarded ? undefined : promise,
   }
-}
-
-/** Whether a past call has the same tool and input as this one. */
-export function isSameCall({ content }: PastCall, call: ToolCall): boolean {
-  return content === contentOf(call)
-}
-
-/** Returns a short text that is equal only for calls with the same tool and input. */
-function contentOf(call: ToolCall): string {
-  return JSON.stringify([call.name, call.inputError, inputHash(call)])
 }
 
 /** The id of a call inside its maker, whose key is `ownerKey`; without a maker, the id itself. The quotes distinguish it from keys. */

@@ -8,7 +8,6 @@ import { endsAfter } from '../machine/due.ts'
 import { isEnding } from '../machine/halt.ts'
 import { type Actor, checkNotLeft } from '../state/actor.ts'
 import type { CallEntry } from '../state/call-entry.ts'
-import { isSameCall } from '../state/call-table.ts'
 import type { RunState } from '../state/run.ts'
 import { findTool, resolveAliases } from '../vocabulary/aliases.ts'
 import type { CallOptions } from '../vocabulary/call-options.ts'
@@ -88,7 +87,7 @@ function called(run: RunState, call: ToolCall, actor: Actor, options: CallOption
   const { table } = calls
   const { call: maker } = actor
   const past = (maker && table.past(call.id, maker)) ?? table.past(call.id)
-  if (past?.promise && isSameCall(past, call)) return past.promise
+  if (past?.promise && sameCall(past.call, call)) return past.promise
   const attempt = calls.attemptOf(call.id)
   const found = maker ? madeFor(run, maker, call) : findMade(run, call)
   if (maker && found && found.maker !== maker) {

@@ -18,7 +18,7 @@ export async function callStood(run: RunState, callId: string, waiting: Waiter):
     await untilCommitted(run, made, waiting)
     const above = untilCallersCommitted(run, [made.signal, ...(waiting.signals ?? [])])
     if (above) await above
-  } else if (made.discarded) throw new ToolDiscardedError(made.requestedAs, made.discarded)
+  } else if (made.discarded) throw new ToolDiscardedError(made.call.id, made.discarded)
   return made.id
 }
 
