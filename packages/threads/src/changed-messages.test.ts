@@ -1,6 +1,5 @@
 import { type AssistantPart, createAgent, type Message, type Middleware, type Tool, textOf, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
-import { assertTranscript } from '@meanwhile/harness/assert'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { createThreads, memoryThreads } from './index.ts'
@@ -51,7 +50,7 @@ test('a thread has the calls of the model as a hook has changed them, and not th
   const { messages, ran, told } = await changed(edited)
   expect([callsIn(messages), ran]).toEqual([['a {"n":100}'], [100]])
   expect(told.filter((type) => type === 'message-changed')).toHaveLength(1)
-  assertTranscript(messages)
+  expect(messages.flatMap((message) => (message.role === 'tool' ? [message.callId] : []))).toEqual(['a'])
 })
 
 test('a hook that replaces the whole history, and keeps the message of the model, changes no message of the thread (W35)', async () => {
