@@ -1,7 +1,7 @@
 // Builds the JavaScript of a package, in its folder: a file for each entry of `exports`, and one for each part that entries share, because
 // many small files are slow to import. Declarations are tsc's (docs/decisions/0023).
-import { globSync, readFileSync } from 'node:fs'
-import { basename, isAbsolute } from 'node:path'
+import { existsSync, globSync, readFileSync, rmSync } from 'node:fs'
+import { basename } from 'node:path'
 import { defineConfig } from 'rolldown'
 
 interface Door {
@@ -11,9 +11,15 @@ interface Door {
 
 interface Manifest {
   readonly exports: Readonly<Record<string, string | Door>>
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
 }
 
-const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as Manifest
+const { exports, dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Manifest
+
+// What users install stays outside. The rest, such as a decoder that two packages share, becomes part of the package.
+const installed = Object.keys({ ...dependencies, ...peerDependencies })
+const isInstalled = (id: string): boolean => installed.some((name) => id === name || id.startsWith(`${name}/`))
 
 const doors = Object.values(exports)
   .filter((door) => typeof door !== 'string')
@@ -22,15 +28,22 @@ const doors = Object.values(exports)
 // A program starts from its own file.
 const programs = globSync('src/*-process.ts').map((file) => [basename(file, '.ts'), file])
 
+/** What an earlier build has left: its JavaScript, and declarations of sources that are gone. The others are up to date if `tsc -b` says so. */
+const isLeft = (file: string): boolean =>
+  /\.js(\.map)?$/.test(file) ||
+  (/\.d\.ts(\.map)?$/.test(file) && !existsSync(file.replace(/^dist/, 'src').replace(/\.d\.ts(\.map)?$/, '.ts')))
+
+for (const file of globSync('dist/**').filter(isLeft)) rmSync(file)
+
 export default defineConfig({
   input: Object.fromEntries([...doors, ...programs]),
-  external: (id) => !id.startsWith('.') && !isAbsolute(id),
+  external: (id) => id.startsWith('node:') || isInstalled(id),
   platform: 'neutral',
+  resolve: { conditionNames: ['@meanwhile/source', 'import', 'default'], mainFields: ['module', 'main'] },
   // As in tsconfig.base.json.
   transform: { target: 'es2023' },
   output: {
     dir: 'dist',
-    cleanDir: true,
     chunkFileNames: 'shared-[name].js',
     minifyInternalExports: false,
     // Editors show the comments of the declarations.

@@ -14,7 +14,7 @@ const script = [1, 2].map(() => respond(say('Hello. What can I do for you?')))
 const model = scriptedModel(script, { pace: { firstToken: 20, betweenTokens: 20 } })
 const agent = createAgent({ model })
 
-const threads = createThreads({ agent, store: memoryThreads() })
+const threads = createThreads({ agent, store: memoryThreads(), maxRunning: 100, maxWaiting: 200 })
 const chat = chatHandler({ threads, open: () => undefined })
 
 function requestOf(message: IncomingMessage): Request {

@@ -1,25 +1,29 @@
 // Checks what a user installs: packs every package and tests the tarballs. Each is installed by itself into an empty project with its peers,
 // imported on the oldest supported Node and on the Node of this repository, type-checked as users do, and bundled; then all are installed
-// together. With --sizes the measured bundle sizes become the budget.
+// together, and type-checked with the oldest supported TypeScript. With --sizes the measured bundle sizes become the budget.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Bench, checkAlone } from './packages/alone.ts'
+import { checkAlone } from './packages/alone.ts'
 import { keepAsBudget } from './packages/bundles.ts'
 import { installNodes } from './packages/nodes.ts'
 import { checkOldTelemetry } from './packages/old-telemetry.ts'
 import { failures, step } from './packages/step.ts'
 import { checkTogether } from './packages/together.ts'
+import type { Compiler } from './packages/types.ts'
 import { packAll } from './packages/workspace.ts'
 
-/** The TypeScript of this repository, and the oldest supported one, which takes most of the time of these checks. */
-const compilers: Bench['compilers'] = {
-  '5.9': { tsc: join(import.meta.dirname, 'packages/node_modules/typescript/bin/tsc'), readings: ['nodenext'] },
-  '7': {
-    tsc: join(createRequire(import.meta.url).resolve('@typescript/native/package.json'), '../bin/tsc'),
-    readings: ['nodenext', 'bundler'],
-  },
+const compiler: Compiler = {
+  version: '7',
+  tsc: join(createRequire(import.meta.url).resolve('@typescript/native/package.json'), '../bin/tsc'),
+  readings: ['nodenext', 'bundler'],
+}
+
+const oldest: Compiler = {
+  version: '5.9',
+  tsc: join(import.meta.dirname, 'packages/node_modules/typescript/bin/tsc'),
+  readings: ['nodenext'],
 }
 
 async function check(folder: string): Promise<void> {
@@ -30,7 +34,7 @@ async function check(folder: string): Promise<void> {
       packages.map(({ manifest }) => manifest),
     ),
   )
-  const bench = { folder, packages, nodes: nodes ?? [], compilers }
+  const bench = { folder, packages, nodes: nodes ?? [], compiler, oldest }
   await Promise.all(packages.map((one) => checkAlone(one, bench)))
   await checkTogether(bench)
   await checkOldTelemetry(bench)

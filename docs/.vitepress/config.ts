@@ -50,6 +50,7 @@ const sidebar = [
     page('Testing', '/testing'),
     page('Traces and metrics', '/telemetry'),
     page('Tokens and cost', '/telemetry#tokens-and-cost'),
+    page('Devtools', '/devtools'),
     page('Traces in Jaeger', '/jaeger'),
     page('Deploying', '/deploying'),
     page('Threat model', '/threat-model'),
@@ -69,6 +70,7 @@ const sidebar = [
   group('Reference', [
     page('API', '/api/'),
     page('Bench', '/bench'),
+    page('What a turn costs a server', '/server-costs'),
     page('Sizes', '/sizes'),
     page('Quirks of real streams', '/quirks'),
     page('What providers refuse', '/refusals'),

@@ -89,8 +89,25 @@ module.exports = {
     {
       name: 'plug-ins-import-core-only',
       severity: 'error',
-      from: { path: '^packages/(?!(?:core|ui)/)([^/]+)/src/', pathNot: tests },
+      from: { path: '^packages/(?!(?:core|ui|devtools)/)([^/]+)/src/', pathNot: tests },
       to: { path: '^(packages|apps|examples)/', pathNot: '^packages/(core|$1)/' },
+    },
+    {
+      name: 'devtools-import-a-decoder-and-the-makespan-only',
+      comment: 'Both become part of the package. It installs without any other one.',
+      severity: 'error',
+      from: { path: '^packages/devtools/(src|page)/', pathNot: tests },
+      to: {
+        path: '^(packages|apps|examples)/',
+        pathNot: '^packages/(devtools/|harness/src/otlp\\.ts$|eager-tools/src/makespan\\.ts$)',
+      },
+    },
+    {
+      name: 'the-model-and-the-geometry-of-devtools-need-no-server',
+      comment: 'They run in the page, too.',
+      severity: 'error',
+      from: { path: '^packages/devtools/src/(model|geometry)/', pathNot: tests },
+      to: { path: '^packages/devtools/src/(server|store)/|^node:' },
     },
     {
       name: 'interfaces-import-core-and-types-of-threads-only',
@@ -194,9 +211,14 @@ module.exports = {
     },
     {
       name: 'no-dev-dependencies-in-sources',
+      comment: 'Except those that become part of the package.',
       severity: 'error',
       from: { path: '^packages/[^/]+/src/', pathNot: tests },
-      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only', 'npm-peer'] },
+      to: {
+        dependencyTypes: ['npm-dev'],
+        dependencyTypesNot: ['type-only', 'npm-peer'],
+        pathNot: '(^|/)node_modules/(@bufbuild/protobuf|preact)/',
+      },
     },
     {
       name: 'no-unresolvable-imports',

@@ -11,7 +11,9 @@ const { output } = await cruise(roots, options)
 if (typeof output === 'string') throw new Error('expected a cruise result, not a report')
 
 const cruised = new Set(output.modules.map((module) => module.source))
-const sources = globSync('packages/*/src/**/*.ts', { exclude: ['**/fixtures/**', '**/test-data/**'] })
+const sources = globSync('packages/*/src/**/*.ts', {
+  exclude: ['**/fixtures/**', '**/test-data/**', '**/*.d.ts'],
+})
 const missed = sources.filter((file) => !cruised.has(file))
 
 const report = await format(output, { outputType: 'err-long' })

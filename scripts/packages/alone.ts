@@ -14,8 +14,10 @@ export interface Bench {
   readonly folder: string
   readonly packages: readonly Packed[]
   readonly nodes: readonly Node[]
-  /** The TypeScript compilers, by version. */
-  readonly compilers: Readonly<Record<string, Compiler>>
+  /** The TypeScript of this repository, with which each package is checked by itself. */
+  readonly compiler: Compiler
+  /** The oldest supported one, for all packages together: it is slow. */
+  readonly oldest: Compiler
 }
 
 /** What an entry for another library needs, in addition to the package's other entries. */
@@ -68,30 +70,17 @@ async function checkEntries(
   if (!(await step(`${entries.join(', ')}: install by itself`, () => project(folder, dependencies)))) return
 
   for (const node of bench.nodes) await importAll(entries, node, folder)
-  await checkEffects(entries, bench.nodes.at(-1), folder)
-  for (const [version, compiler] of Object.entries(bench.compilers)) {
-    await step(`${first}: types with TypeScript ${version}`, () => checkTypes(name, entries, compiler, folder))
-  }
+  const { compiler } = bench
+  await step(`${first}: types with TypeScript ${compiler.version}`, () => checkTypes(entries, compiler, folder))
   await checkBundles(manifest, entries, folder)
 }
 
+/** An import exports something, and has no side effects. Side effects of another library's import do not count. */
 async function importAll(entries: readonly string[], { path, version }: Node, folder: string): Promise<void> {
-  for (const entry of entries) {
-    const check = `if (Object.keys(await import('${entry}')).length === 0) throw new Error('exports nothing')`
-    await command(`${entry}: import on Node ${version}`, path, ['--input-type=module', '--eval', check], folder)
-  }
-}
-
-/** An import must have no side effects. Side effects of another library's import do not count. */
-async function checkEffects(entries: readonly string[], node: Node | undefined, folder: string): Promise<void> {
   await copyFile(join(import.meta.dirname, 'effects-app.mjs'), join(folder, 'effects.mjs'))
   for (const entry of entries) {
     const library = NEEDS[entry]?.library
-    await command(
-      `${entry}: its import changes nothing`,
-      node?.path ?? process.execPath,
-      ['effects.mjs', entry, ...(library ? [library] : [])],
-      folder,
-    )
+    const what = `${entry}: import on Node ${version}, which changes nothing`
+    await command(what, path, ['effects.mjs', entry, ...(library ? [library] : [])], folder)
   }
 }

@@ -1,4 +1,4 @@
-// Imports the entry of its first argument, and fails if that changed more than the list of loaded modules: globals, built-in prototypes,
+// Imports the entry of its first argument, and fails if it exports nothing, or if the import changed more than the list of loaded modules: globals, built-in prototypes,
 // the environment, listeners of the process, or open handles. A library of its second argument is imported first: its changes
 // do not count.
 
@@ -39,7 +39,8 @@ const state = () =>
 const [, , entry, library] = process.argv
 if (library) await import(library)
 const before = state()
-await import(entry)
+const { length } = Object.keys(await import(entry))
+if (length === 0) throw new Error('exports nothing')
 const after = state()
 const changed = [...new Set([...before.keys(), ...after.keys()])]
   .filter((name) => !Object.is(before.get(name), after.get(name)))

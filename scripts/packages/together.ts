@@ -1,4 +1,4 @@
-/** Tests all packages in one project, with the clients and the schema library that users have. */
+/** Tests all packages in one project, with the clients, the libraries and the schema library that users have. */
 
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,14 +6,20 @@ import type { Bench } from './alone.ts'
 import { runInBrowser } from './browser.ts'
 import { project } from './project.ts'
 import { command, step } from './step.ts'
+import { alike, checkTypes } from './types.ts'
 
-export async function checkTogether({ folder, packages }: Bench): Promise<void> {
+export async function checkTogether({ folder, packages, oldest }: Bench): Promise<void> {
   const together = join(folder, 'together')
-  const all = packages.map(({ tarball }) => tarball)
-  if (
-    !(await step('install all in one project', () => project(together, [...all, 'openai', '@anthropic-ai/sdk', 'zod'])))
-  )
-    return
+  const peers = Object.entries(Object.assign({}, ...packages.map(({ manifest }) => manifest.peerDependencies)))
+    .filter(([name]) => !name.startsWith('@meanwhile/'))
+    .map(([name, range]) => `${name}@${range}`)
+  const all = [...packages.map(({ tarball }) => tarball), ...peers, 'zod', '@types/node']
+  if (!(await step('install all in one project', () => project(together, all)))) return
+
+  for (const entries of alike(packages.flatMap((one) => one.entries))) {
+    const what = `${entries.join(', ')}: types with TypeScript ${oldest.version}`
+    await step(what, () => checkTypes(entries, oldest, together))
+  }
 
   const serve = `import { spawnModelServer } from '@meanwhile/harness/server'; await (await spawnModelServer()).close()`
   await writeFile(join(together, 'serve.js'), serve)

@@ -11,7 +11,7 @@ const READINGS = {
 }
 
 /** Packages whose declarations need the types of a browser: the harness's declarations use msw's. */
-const NEEDS_DOM = ['@meanwhile/harness']
+const NEEDS_DOM = /^@meanwhile\/harness(\/|$)/
 
 /** Entries whose declarations need Node's types. */
 const NEEDS_NODE = ['@meanwhile/middleware/directory']
@@ -27,12 +27,29 @@ const NEEDS_SKIP = [
 
 /** A compiler, and the kinds of projects that it reads. */
 export interface Compiler {
+  readonly version: string
   readonly tsc: string
   readonly readings: readonly (keyof typeof READINGS)[]
 }
 
+/** What the declarations of entries need of a project. */
+const needsOf = (entries: readonly string[]) => ({
+  dom: entries.some((entry) => NEEDS_DOM.test(entry)),
+  node: entries.some((entry) => NEEDS_NODE.includes(entry)),
+  skip: entries.some((entry) => NEEDS_SKIP.includes(entry)),
+})
+
+/** The entries in groups with the same needs. */
+export function alike(entries: readonly string[]): readonly (readonly string[])[] {
+  const groups = new Map<string, string[]>()
+  for (const entry of entries) {
+    const needs = JSON.stringify(needsOf([entry]))
+    groups.set(needs, [...(groups.get(needs) ?? []), entry])
+  }
+  return [...groups.values()]
+}
+
 export async function checkTypes(
-  name: string,
   entries: readonly string[],
   { tsc, readings }: Compiler,
   folder: string,
@@ -40,14 +57,15 @@ export async function checkTypes(
   const imports = entries.map((entry, n) => `import * as entry${n} from '${entry}'`)
   const uses = entries.map((_, n) => `entry${n}`).join(', ')
   await writeFile(join(folder, 'consumer.ts'), `${imports.join('\n')}\nexport default [${uses}]\n`)
+  const { dom, node, skip } = needsOf(entries)
   for (const reading of readings) {
     const compilerOptions = {
       ...READINGS[reading],
-      ...(NEEDS_DOM.includes(name) && { lib: READINGS.bundler.lib }),
-      ...(entries.some((entry) => NEEDS_NODE.includes(entry)) && { types: READINGS.nodenext.types }),
+      ...(dom && { lib: READINGS.bundler.lib }),
+      ...(node && { types: READINGS.nodenext.types }),
       strict: true,
       exactOptionalPropertyTypes: true,
-      skipLibCheck: entries.some((entry) => NEEDS_SKIP.includes(entry)),
+      skipLibCheck: skip,
       target: 'es2022',
       noEmit: true,
     }
@@ -55,7 +73,7 @@ export async function checkTypes(
     await writeFile(join(folder, file), JSON.stringify({ compilerOptions, files: ['consumer.ts'] }))
     await output(process.execPath, [tsc, '-p', file], folder)
   }
-  if (name === '@meanwhile/core') await checkSlips(tsc, folder)
+  if (entries.includes('@meanwhile/core')) await checkSlips(tsc, folder)
 }
 
 /** Mistakes in a tool, and the compiler error that each must cause: the error names the fix. */

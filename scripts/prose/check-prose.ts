@@ -25,7 +25,7 @@ const linter = await proseLinter()
 const git = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--deduplicate', '--', ...positionals]
 const files = execFileSync('git', git, { encoding: 'utf8', maxBuffer: 2 ** 26 })
   .split('\0')
-  .filter((file) => /\.(?:md|tsx?|mjs)$/.test(file) && !/\/(?:test-data|fixtures)\//.test(file))
+  .filter((file) => /\.(?:md|tsx?|mjs)$/.test(file) && !/\/(?:test-data|fixtures|otlp-gen)\//.test(file))
 
 let faults = 0
 for (const file of files) {

@@ -13,12 +13,12 @@ const HEAD = `import { agentTool, createAgent, type Model, tool } from '@meanwhi
 import { eager } from '@meanwhile/eager-tools/ai-sdk'
 import { approve, retryModel } from '@meanwhile/middleware'
 import { createThreads, memoryThreads } from '@meanwhile/threads'
-import { type LanguageModel, streamText, ToolLoopAgent, tool as sdkTool } from 'ai'
+import { isStepCount, type LanguageModel, streamText, ToolLoopAgent, tool as sdkTool } from 'ai'
 import { z } from 'zod'
 import { z as z3 } from 'zod/v3'
 
 declare const model: Model
-declare const theirs: LanguageModel
+declare const theirs: Exclude<LanguageModel, string>
 const input = z.object({ city: z.string() })
 const weather = sdkTool({ inputSchema: input, execute: ({ city }) => city })
 const tools = { weather }
@@ -40,12 +40,20 @@ const MISTAKES: readonly Mistake[] = [
     says: `is not assignable to type '"tool() has no needsApproval: use the middleware approve()"'.`,
   },
   {
+    code: "tool({ name: 'a', description: 'b', input, outputSchema: input, execute: () => ({ city: 'c' }) })",
+    says: `is not assignable to type '"tool() has no outputSchema: write output"'.`,
+  },
+  {
+    code: "tool({ name: 'a', description: 'b', input, toModelOutput: () => 'c', execute: () => 'c' })",
+    says: `is not assignable to type '"tool() has no toModelOutput: write toContent"'.`,
+  },
+  {
     code: "tool({ description: 'b', input, execute: () => 'c' })",
     says: "Property 'name' is missing in type '{ description: string;",
   },
   {
     code: 'createAgent({ model: theirs })',
-    says: "is not assignable to type 'Model'.",
+    says: `is not assignable to type '"a model of the AI SDK: write aiSdk(model)"'.`,
   },
   {
     code: "tool({ name: 'a', description: 'b', input, effect: 'write', execute: () => 'c' })",
@@ -69,7 +77,23 @@ const MISTAKES: readonly Mistake[] = [
   },
   {
     code: "createAgent({ model, system: 'Be brief.' })",
-    says: "'system' does not exist in type 'AgentOptions<",
+    says: `is not assignable to type '"createAgent() has no system: write instructions"'.`,
+  },
+  {
+    code: 'createAgent({ model, tools: [own], stopWhen: isStepCount(5) })',
+    says: `is not assignable to type '"createAgent() has no stopWhen: write maxSteps"'.`,
+  },
+  {
+    code: 'createAgent({ model, tools: [own], temperature: 0 })',
+    says: `is not assignable to type '"createAgent() has no temperature: write settings: { temperature }"'.`,
+  },
+  {
+    code: 'createAgent({ model, tools: [own], onStepFinish: () => {} })',
+    says: `is not assignable to type '"createAgent() has no onStepFinish: read the events of agent.stream()"'.`,
+  },
+  {
+    code: 'createAgent({ model, toolz: [own] })',
+    says: "Did you mean to write 'tools'?",
   },
   {
     code: "createAgent({ model: 'gpt-5' })",

@@ -22,6 +22,7 @@ import { shownParts } from './progress.ts'
 import { record } from './record.ts'
 import { type Results, UNITS } from './results.ts'
 import { SCENARIOS } from './scenarios.ts'
+import { serverCosts } from './server/command.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
 import { tableOf } from './table.ts'
 import { measureThreads, runsInAll } from './threads/measure-threads.ts'
@@ -30,8 +31,13 @@ import { type Timed, timedRuns } from './timed-runs.ts'
 import { traceFiles } from './trace-files.ts'
 import { UsageError } from './usage-error.ts'
 
+/** The first argument if only the costs of a server are measured. The options of that measurement follow. */
+const SERVER = 'server'
+
 /** Returns the exit code: 0, 1 if a run failed or a tool was executed wrongly, 2 for an error of the user, 130 and 143 if it was stopped. */
 export async function main(args: readonly string[]): Promise<number> {
+  const [first, ...rest] = args
+  if (first === SERVER) return await stoppable((signal) => serverCosts(rest, signal))
   let options: BenchOptions
   try {
     options = parseOptions(args)
@@ -39,10 +45,15 @@ export async function main(args: readonly string[]): Promise<number> {
     if (!(error instanceof CommanderError)) throw error
     return error.exitCode === 0 ? 0 : 2
   }
+  return await stoppable((signal) => action(options, signal))
+}
+
+/** Does the work until it has ended, or until a signal stops it. */
+async function stoppable(work: (signal: AbortSignal) => Promise<number>): Promise<number> {
   const stop = new AbortController()
   using _ = stopOnSignals(stop)
   try {
-    return await action(options, stop.signal)
+    return await work(stop.signal)
   } catch (error) {
     if (error instanceof UsageError) {
       console.error(`error: ${error.message}`)

@@ -8,6 +8,7 @@ import { z } from 'zod'
 import {
   answer,
   begin,
+  callOptions,
   human,
   looks,
   more,
@@ -46,13 +47,18 @@ const delegates = (to: string): readonly Part[] => [
 interface Case {
   readonly options?: () => object
   readonly added?: () => object
+  /** What is given with the calls. */
+  readonly config?: () => object
   /** A subagent of this name makes the call. */
   readonly to?: string
   readonly decision?: 'approve' | 'reject'
 }
 
+/** With `subgraphs` it is in a pair with the path of its graph. */
+const stateOf = (came: object): object => (Array.isArray(came) ? came[1] : came)
+
 /** What a user sees of a run with one call of `look`, how often it was executed, and whether that was early. */
-async function seen({ options, added, to, decision = 'approve' }: Case, isEager: boolean) {
+async function seen({ options, added, config: own, to, decision = 'approve' }: Case, isEager: boolean) {
   const model = new Watched([...(to ? [delegates(to)] : []), looks('1', 'a', 150), answer, answer], true)
   const executed: string[] = []
   const warnings: string[] = []
@@ -70,11 +76,12 @@ async function seen({ options, added, to, decision = 'approve' }: Case, isEager:
   const settings = { onWarning: ({ code }: { readonly code: string }) => void warnings.push(code) }
   const from = isEager ? eager<object>(given, { look: 'read' } as object, settings) : given
   const agent = createDeepAgent({ ...from, ...added?.() })
-  const config = { configurable: { thread_id: 't' }, callbacks: [telling(callbacks)] }
-  let state: object = await agent.invoke(human() as never, config)
+  const config = { configurable: { thread_id: 't' }, ...own?.(), callbacks: [telling(callbacks)] }
+  let state = stateOf(await agent.invoke(human() as never, config))
   const isPaused = '__interrupt__' in state
   const before = executed.length
-  if (isPaused) state = await agent.invoke(new Command({ resume: { decisions: [{ type: decision }] } }), config)
+  if (isPaused)
+    state = stateOf(await agent.invoke(new Command({ resume: { decisions: [{ type: decision }] } }), config))
   const told = { messages: shown(state as never), executed, isPaused, before, callbacks: inNoOrder(callbacks) }
   return { told, warnings, isEarly }
 }
@@ -122,6 +129,15 @@ test.for(Object.keys(options).flatMap((option) => ['given', 'added'].map((way) =
     // The tools of the table do not tell when they run.
     const isEarly = option !== 'interruptOn' && option !== 'tools' && !(way === 'added' && option === 'model')
     await expectEqual(way === 'given' ? { options: own } : { added: own }, isEarly, warnings)
+  },
+)
+
+test.for(Object.keys(callOptions))(
+  'a call of a deep agent with %s: calls, approvals, callbacks and texts are equal, and calls start early (W47, W48)',
+  async (option) => {
+    const config = () => ({ [option]: callOptions[option as keyof typeof callOptions]() })
+    await expectEqual({ config })
+    await expectEqual({ config, options: () => ({ interruptOn: { look: true } }) }, false)
   },
 )
 

@@ -5,14 +5,15 @@ import { ConfigError, type ModelRequest } from '@meanwhile/core'
 import type { ScriptedModel } from '@meanwhile/core/testing'
 import { refusals } from '@meanwhile/harness/rules'
 import { requestOn, type WireName } from '@meanwhile/models/request'
+import { sized } from '@meanwhile/tests/size'
 
 const WIRES: readonly WireName[] = ['openai-chat', 'openai-responses', 'anthropic']
 
 /**
  * A longer request is checked only if it is the last one of its model: in a long run each request contains those before
- * it, so that checking all of them would take quadratic time.
+ * it, so that checking all of them would take quadratic time. Small runs do so from the first steps on.
  */
-const LONG = 50
+const LONG = sized({ small: 6, middle: 50, whole: 50 })
 
 /** Hashes of requests that providers accept. Most requests of tests are alike: each is checked once in a process. */
 const accepted = new Set<string>()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { byTurns, ofEachKind, sized } from './size.ts'
+import { byTurns, everyNth, ofEachKind, sized } from './size.ts'
 
 test('in small runs the first case of each kind stays, in larger runs all', () => {
   const picked = ofEachKind(['a0', 'a1', 'b2', 'a3', 'c4'], (name) => name.slice(0, 1))
@@ -10,4 +10,8 @@ test('in small runs the first case of each kind stays, in larger runs all', () =
 test('by turns the cases use all values, as many each as it says', () => {
   const taken = [0, 1, 2, 3].map((place) => byTurns(['a', 'b', 'c'], { small: 2, middle: 2, whole: 2 }, place).join(''))
   expect(taken).toEqual(['ab', 'bc', 'ca', 'ab'])
+})
+
+test('a small run takes every third case of a catalogue that other tests read', () => {
+  expect(everyNth(['a', 'b', 'c', 'd'], 3)).toHaveLength(sized({ small: 2, middle: 4, whole: 4 }))
 })

@@ -39,3 +39,7 @@ export function ofEachKind<Case>(cases: readonly Case[], kindOf: (one: Case) => 
   const kinds = new Set<string>()
   return cases.filter((one) => kinds.size < kinds.add(kindOf(one)).size)
 }
+
+/** In small runs every `nth` of these, the first among them, in larger runs all: for kinds that other tests of a small run have all. */
+export const everyNth = <Case>(cases: readonly Case[], nth: number): readonly Case[] =>
+  size === 'small' ? cases.filter((_, at) => at % nth === 0) : cases

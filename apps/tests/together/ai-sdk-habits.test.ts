@@ -3,7 +3,7 @@
 import { createOpenAI } from '@ai-sdk/openai'
 import { type AgentOptions, createAgent, type RunInput, type RunOptions, type Tool, tool } from '@meanwhile/core'
 import { scriptedModel } from '@meanwhile/core/testing'
-import { standard } from '@meanwhile/middleware'
+import { approve, standard } from '@meanwhile/middleware'
 import { chatHandler } from '@meanwhile/ui/ai-sdk'
 import { tool as sdkTool } from 'ai'
 import { expect, test } from 'vitest'
@@ -43,6 +43,9 @@ const HABITS: readonly (readonly [string, () => unknown, string])[] = [
   ['abortSignal', () => runOf('Hi', { abortSignal: AbortSignal.abort() }), 'did you mean signal?'],
   ['experimental_context', () => runOf('Hi', { experimental_context: {} }), 'did you mean context?'],
   ['a chat handler of an agent', () => chatHandler({ agent: agentOf({}) } as never), 'did you mean threads?'],
+  ['an agent as the options', () => chatHandler(agentOf({}) as never), 'chatHandler({ threads, open })'],
+  ['providerOptions', () => agentOf({ providerOptions: {} }), 'did you mean settings?'],
+  ['names instead of options', () => approve(['pay'] as never), 'must be an object with the options of approve'],
 ]
 
 test.each(HABITS)('the error for %s says what to write instead (A2)', async (_, write, hint) => {

@@ -10,7 +10,7 @@ import { type AgentRun, startRun } from './run/agent-run.ts'
 import { viewOf } from './run/run-view.ts'
 import type { RunWork } from './state/run.ts'
 import type { AgentConfig } from './vocabulary/agent-config.ts'
-import type { AgentOptions } from './vocabulary/agent-options.ts'
+import type { AgentOptions, OtherOptions } from './vocabulary/agent-options.ts'
 import { branded } from './vocabulary/brand.ts'
 import { behind } from './vocabulary/copies.ts'
 import { ConfigError } from './vocabulary/errors.ts'
@@ -103,7 +103,9 @@ export function createAgent<
   Output = unknown,
   const Tools extends readonly Tool[] = readonly Tool[],
   const Middlewares extends readonly Middleware[] = readonly Middleware[],
->(options: AgentOptions<Output, Tools, Middlewares>): Agent<Output, ContextOf<Tools[number] | Middlewares[number]>>
+>(
+  options: OtherOptions & AgentOptions<Output, Tools, Middlewares>,
+): Agent<Output, ContextOf<Tools[number] | Middlewares[number]>>
 
 export function createAgent<Output>(options: AgentOptions<Output>): Agent<Output> {
   const config = configOf(options)

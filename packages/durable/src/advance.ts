@@ -174,7 +174,8 @@ async function storeEnd(services: Services, attempt: Attempt, end: RunEnd): Prom
   const { runs, changes, listeners } = services
   const { claim, live } = attempt
   // Listeners receive the stop before readers see it.
-  const notification = listeners.size === 0 ? changes.notification(claim.id) : undefined
+  const told = end.status === 'completed' ? changes.notificationOfCompletion(claim.id) : changes.notification(claim.id)
+  const notification = listeners.size === 0 ? told : undefined
   const isStored = await runs.settle(claim, end, await readCount(services, attempt), notification)
   live.isKnown = isStored && notification !== undefined
   return false

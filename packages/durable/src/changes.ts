@@ -13,7 +13,8 @@ const CHECK_INTERVAL = 1_000
 const CHECKS_PER_POLL = 10
 
 interface Watcher {
-  wake(): void
+  /** `isCompletion`: because the run has completed. */
+  wake(isCompletion: boolean): void
   /** Whether it also reads the events of the run. */
   readonly readsEvents: boolean
 }
@@ -40,7 +41,7 @@ export class Changes {
    * Calls `wake` after each change of the run, and now and then without one; with `readsEvents` also when the run has new events. The connection stays
    * open while there is a watcher.
    */
-  watch(id: string, wake: () => void, readsEvents = false): () => void {
+  watch(id: string, wake: Watcher['wake'], readsEvents = false): () => void {
     const watchers = this.#watchers.get(id) ?? new Set()
     const watcher = { wake, readsEvents }
     this.#watchers.set(id, watchers.add(watcher))
@@ -54,12 +55,18 @@ export class Changes {
 
   /**
    * Calls `look` now and after changes of the run, one call at a time, until it returns a value. Calls it again after a failure of the database.
+   * `isCompleted`: this process was notified that a run with this id has completed.
    * @throws What else `look` throws, and the reason of the signal.
    */
-  async until<Found>(id: string, look: () => Promise<Found | undefined>, signal?: AbortSignal): Promise<Found> {
+  async until<Found>(
+    id: string,
+    look: (isCompleted: boolean) => Promise<Found | undefined>,
+    signal?: AbortSignal,
+  ): Promise<Found> {
     signal?.throwIfAborted()
     return await new Promise<Found>((resolve, reject) => {
       let isOver = false
+      let isCompleted = false
       const over = () => {
         isOver = true
         unwatch()
@@ -73,7 +80,7 @@ export class Changes {
       const check = coalesced(async () => {
         if (isOver) return
         try {
-          const found = await look()
+          const found = await look(isCompleted)
           if (found === undefined) return
           over()
           resolve(found)
@@ -81,7 +88,10 @@ export class Changes {
           if (!isTransient(error)) fail(error)
         }
       })
-      const unwatch = this.watch(id, () => void check())
+      const unwatch = this.watch(id, (isCompletion) => {
+        isCompleted ||= isCompletion
+        void check()
+      })
       signal?.addEventListener('abort', aborted)
       void check()
     })
@@ -95,6 +105,11 @@ export class Changes {
   /** The notification that a run has changed, for `pg_notify`. */
   notification(id: string): readonly [channel: string, payload: string] {
     return [CHANNEL, `${this.#database.schema} ${id}`]
+  }
+
+  /** The notification that a run has completed: its result is in the checkpoint. */
+  notificationOfCompletion(id: string): readonly [channel: string, payload: string] {
+    return [CHANNEL, `${this.#database.schema}.completed ${id}`]
   }
 
   /** The notification that a run has new events. Who only waits for its end does not look then. */
@@ -123,6 +138,7 @@ export class Changes {
       const [subject = ''] = payload.split(' ', 1)
       const id = payload.slice(subject.length + 1)
       if (subject === this.#database.schema) this.#wakeWatchers(id)
+      else if (subject === `${this.#database.schema}.completed`) this.#wakeWatchers(id, true)
       else if (subject === `${this.#database.schema}.events`) this.#wakeReaders(id)
     })
     try {
@@ -190,12 +206,12 @@ export class Changes {
     }, CHECK_INTERVAL)
   }
 
-  #wakeWatchers(id: string): void {
-    for (const { wake } of this.#watchers.get(id) ?? []) wake()
+  #wakeWatchers(id: string, isCompletion = false): void {
+    for (const { wake } of this.#watchers.get(id) ?? []) wake(isCompletion)
   }
 
   #wakeReaders(id: string): void {
-    for (const { wake, readsEvents } of this.#watchers.get(id) ?? []) if (readsEvents) wake()
+    for (const { wake, readsEvents } of this.#watchers.get(id) ?? []) if (readsEvents) wake(false)
   }
 
   #wakeAll(): void {

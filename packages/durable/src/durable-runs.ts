@@ -12,6 +12,7 @@ import {
   type Effect,
   type PendingInterrupt,
   type RunInput,
+  storedResult,
   UnknownInterruptError,
   type UserMessage,
 } from '@meanwhile/core'
@@ -90,6 +91,7 @@ class Runs<Output> implements DurableRuns<Output> {
       isNeeded: '',
     })
     const { id = crypto.randomUUID(), conversationId, data, priority, delay, isNeeded } = options
+    const isNew = options.id === undefined
     if (!isRunId(id)) throw new RunIdError(id)
     checkConversation(conversationId)
     checkData(data)
@@ -100,6 +102,7 @@ class Runs<Output> implements DurableRuns<Output> {
       ...(priority !== undefined && { priority }),
       ...(delay !== undefined && { delay }),
       ...(isNeeded && { isNeeded }),
+      isNew,
     })
     return { id }
   }
@@ -163,15 +166,21 @@ class Runs<Output> implements DurableRuns<Output> {
 
   async result(id: string, options: { readonly signal?: AbortSignal } = {}): Promise<CompletedResult<Output>> {
     const { signal } = resultOptions(options)
-    const { runs, changes } = this.#services
-    const ended = async () => {
+    const { runs, changes, store } = this.#services
+    const ended = async (isCompleted: boolean) => {
+      // The notification may be about an earlier run with this id, which was deleted.
+      const checkpoint = isCompleted ? await findCheckpoint(store, id) : undefined
+      const result = checkpoint && storedResult(checkpoint)
+      if (result) return { result }
       const run = await runs.get(id)
-      return run.endedAt && run
+      return run.endedAt && { run }
     }
     const end = await changes.until(id, ended, signal)
-    if (end.status === 'cancelled') throw new RunCancelledError(id)
-    if (end.error) throw new RunFailedError(id, end.error)
-    return (await resultOf(this.#services, end)) as CompletedResult<Output>
+    if ('result' in end) return end.result as CompletedResult<Output>
+    const { status, error } = end.run
+    if (status === 'cancelled') throw new RunCancelledError(id)
+    if (error) throw new RunFailedError(id, error)
+    return (await resultOf(this.#services, end.run)) as CompletedResult<Output>
   }
 
   events(id: string, options?: ReadOptions): AsyncIterable<ReadEvent> {

@@ -53,3 +53,24 @@ test('reading a result is not another run: no context is made, and a process tha
   expect(first).toMatchObject({ status: 'completed', text: 'Done.', steps: 1 })
   expect(made).toEqual(['run'])
 })
+
+test('a notification about an earlier run with the id, which was deleted, does not end the wait for the result (W61)', async () => {
+  const runs = runsOf(agentOf([respond(say('Done.'))]))
+  await work(runs)
+  await runs.start('clerk', 'Go', { id: 'run' })
+  expect(await runs.result('run')).toMatchObject({ text: 'Done.' })
+  await runs.delete('run')
+  const engine: Engine = { ...here.engine, wake: async () => undefined }
+  const sleeping = runsOf(agentOf([]), { engine })
+  await sleeping.start('clerk', 'Go', { id: 'run' })
+  const settled: unknown[] = []
+  const result = sleeping.result('run')
+  void result.then((one) => settled.push(one.text))
+  const told = () => here.pool.query('SELECT pg_notify($1, $2)', ['meanwhile', `${here.schema}.completed run`])
+  await told()
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  await told()
+  expect(settled).toEqual([])
+  await runs.start('clerk', 'Go', { id: 'run' })
+  expect(await result).toMatchObject({ text: 'Done.' })
+})

@@ -86,12 +86,18 @@ export class RunsTable {
   readonly #runs: string
   readonly #answers: string
   readonly #inbox: string
+  #isChecked = false
 
   constructor(database: Database) {
     this.#database = database
     this.#runs = database.table('runs')
     this.#answers = database.table('answers')
     this.#inbox = database.table('inbox')
+  }
+
+  /** Whether the table was read before, and is of this version. */
+  get isChecked(): boolean {
+    return this.#isChecked
   }
 
   /** An existing run with this id stays unchanged. */
@@ -110,6 +116,7 @@ export class RunsTable {
   /** The agent of a run, also of one that is being deleted. Throws if the table is of another version, before anything is stored. */
   async known(id: string): Promise<{ readonly agent: string; readonly isDeleted: boolean } | undefined> {
     const [row] = await this.#database.read(`SELECT ${COLUMNS} FROM ${this.#runs} WHERE id = $1`, [id])
+    this.#isChecked = true
     return row && { agent: String(row.agent), isDeleted: row.status === 'deleted' }
   }
 

@@ -8,16 +8,21 @@ import type { NewRun } from './runs-table.ts'
 import { agentOf, type Services } from './services.ts'
 import { findCheckpoint } from './stored-checkpoint.ts'
 
+interface StartRunOptions extends Pick<StartOptions, 'priority' | 'delay' | 'isNeeded'> {
+  /** Whether the id was made for this run, so that no run has it. */
+  readonly isNew: boolean
+}
+
 /** Resolves when the run is stored and the engine has been notified. An existing run keeps its input and is only woken. */
 export async function startRun(
   services: Services,
   run: NewRun,
   input: RunInput,
-  { isNeeded, ...wake }: Pick<StartOptions, 'priority' | 'delay' | 'isNeeded'>,
+  { isNeeded, isNew, ...wake }: StartRunOptions,
 ): Promise<void> {
   const { store, runs, engine } = services
   const agent = agentOf(services, run)
-  const known = await runs.known(run.id)
+  const known = isNew && runs.isChecked ? undefined : await runs.known(run.id)
   if (known?.isDeleted) await finishDeletion(services, [run.id])
   if (!known || known.isDeleted) {
     try {

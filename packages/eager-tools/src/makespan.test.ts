@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { makespan, type Place } from './makespan.ts'
+import { makespan, type Place, schedule } from './makespan.ts'
 
 const of = (...ms: number[]) => ms.map((ms) => ({ ms }))
 
@@ -15,6 +15,13 @@ test('a call that waits for its tool’s limit holds no slot (H34)', () => {
   const at: Place = { limit: 1 }
   expect(makespan([{ ms: 4, at }, { ms: 4, at }, { ms: 8 }], 2)).toBe(8)
   expect(makespan([{ ms: 4, at }, { ms: 4, at }, { ms: 1 }], Number.POSITIVE_INFINITY)).toBe(8)
+})
+
+test('a schedule says when each call starts, in the order of the calls (H34)', () => {
+  const at: Place = { limit: 1 }
+  expect(schedule(of(3, 1, 2), 2)).toEqual({ starts: [0, 0, 1], end: 3 })
+  expect(schedule([{ ms: 4, at }, { ms: 4, at }, { ms: 8 }], 2)).toEqual({ starts: [0, 4, 0], end: 8 })
+  expect(schedule([], 1)).toEqual({ starts: [], end: 0 })
 })
 
 test('each call takes the slot that becomes free first (H34)', () => {

@@ -1,6 +1,8 @@
 /** Computes how long calls take if all may start at the same time: in order, each on the next free slot, as in core. */
 
+/** One call. */
 export interface Work {
+  /** How long it takes, in milliseconds. */
   readonly ms: number
   /** A limit that applies to it in addition to the slots: that of its tool, if it has one. */
   readonly at?: Place | undefined
@@ -8,7 +10,16 @@ export interface Work {
 
 /** The concurrency limit of one tool. */
 export interface Place {
+  /** How many of its calls may run at the same time. */
   readonly limit: number
+}
+
+/** When the calls run. */
+export interface Schedule {
+  /** When each call starts, in the order of the calls: milliseconds after the first start. */
+  readonly starts: readonly number[]
+  /** When the last one ends. */
+  readonly end: number
 }
 
 interface Running {
@@ -21,6 +32,12 @@ interface Running {
  * and does not delay what follows. With one slot the result is the sum.
  */
 export function makespan(works: readonly Work[], slots: number): number {
+  return schedule(works, slots).end
+}
+
+/** When each call starts under the rules of {@link makespan}. */
+export function schedule(works: readonly Work[], slots: number): Schedule {
+  const starts: number[] = works.map(() => 0)
   const waiting = new Map<Place | undefined, { readonly work: Work; readonly order: number }[]>()
   for (const [order, work] of works.entries()) {
     const queue = waiting.get(work.at) ?? []
@@ -46,10 +63,11 @@ export function makespan(works: readonly Work[], slots: number): number {
       if (!first) break
       waiting.get(first.at)?.pop()
       take(first.at, 1)
+      starts[order] = now
       insert(running, { ends: now + first.ms, at: first.at })
     }
     const ended = running.pop()
-    if (!ended) return now
+    if (!ended) return { starts, end: now }
     now = ended.ends
     take(ended.at, -1)
   }

@@ -3,6 +3,7 @@
 import { BaseChatModel } from '@langchain/core/language_models/chat_models'
 import { AIMessageChunk, type BaseMessage, ToolMessage } from '@langchain/core/messages'
 import { ChatGenerationChunk, type ChatResult } from '@langchain/core/outputs'
+import { InMemoryStore } from '@langchain/langgraph'
 import { createAgent, modelRetryMiddleware, type ToolRuntime, tool } from 'langchain'
 import { vi } from 'vitest'
 import { z } from 'zod'
@@ -132,6 +133,25 @@ export interface Options {
 
 export type Agent = ReturnType<typeof createAgent>
 export type Config = NonNullable<Parameters<Agent['invoke']>[1]>
+
+/** Each option of a call: a new one is missing here, and does not compile. */
+export const callOptions: { readonly [Option in Exclude<keyof Config, symbol>]-?: () => unknown } = {
+  configurable: () => ({ thread_id: 'other' }),
+  context: () => ({ user: 'u' }),
+  recursionLimit: () => 50,
+  maxConcurrency: () => 1,
+  timeout: () => 100_000,
+  signal: () => new AbortController().signal,
+  callbacks: () => [],
+  tags: () => ['mine'],
+  metadata: () => ({ of: 'mine' }),
+  runName: () => 'mine',
+  runId: () => '01a22391-d152-750a-a166-5d90a9b5931c',
+  store: () => new InMemoryStore(),
+  cache: () => undefined,
+  durability: () => 'sync',
+  subgraphs: () => true,
+}
 type Work = (input: { readonly q: string }, runtime: ToolRuntime) => unknown
 
 export interface Played {

@@ -1,6 +1,6 @@
-/** Converts metrics of OTLP/JSON to flat records: one per instrument, set of attributes and export. */
+/** Converts metrics of OTLP to flat records: one per instrument, set of attributes and export. */
 
-import { type Attributes, type KeyValue, plain, type WireResource, type WireScope } from './otlp-attributes.ts'
+import { type Attributes, type KeyValue, plain, scopeOf, type WireResource, type WireScope } from './otlp-attributes.ts'
 
 /** The value of one instrument for one set of attributes at the time of an export. */
 export type ReceivedPoint = ReceivedNumber | ReceivedHistogram
@@ -59,7 +59,7 @@ export function pointsOf({ resourceMetrics = [] }: MetricsRequest): ReceivedPoin
   return resourceMetrics.flatMap(({ resource, scopeMetrics = [] }) => {
     const about = plain(resource?.attributes)
     return scopeMetrics.flatMap(({ scope, metrics = [] }) =>
-      metrics.flatMap((metric) => pointsOfMetric(metric, { scope: { name: '', ...scope }, resource: about })),
+      metrics.flatMap((metric) => pointsOfMetric(metric, { scope: scopeOf(scope), resource: about })),
     )
   })
 }
@@ -122,7 +122,7 @@ export interface MetricsRequest {
   }[]
 }
 
-interface WireMetric {
+export interface WireMetric {
   readonly name: string
   readonly unit?: string
   readonly sum?: WireAggregation<WireNumber>
@@ -139,20 +139,20 @@ interface WireAggregation<Point> {
 
 interface WirePoint {
   readonly attributes?: readonly KeyValue[]
-  readonly startTimeUnixNano?: string | number
-  readonly timeUnixNano?: string | number
+  readonly startTimeUnixNano?: string | number | bigint
+  readonly timeUnixNano?: string | number | bigint
 }
 
 interface WireNumber extends WirePoint {
-  readonly asInt?: string | number
+  readonly asInt?: string | number | bigint
   readonly asDouble?: number
 }
 
 interface WireHistogram extends WirePoint {
-  readonly count: string | number
+  readonly count: string | number | bigint
   readonly sum?: number
   readonly min?: number
   readonly max?: number
   readonly explicitBounds?: readonly number[]
-  readonly bucketCounts?: readonly (string | number)[]
+  readonly bucketCounts?: readonly (string | number | bigint)[]
 }

@@ -1,12 +1,16 @@
 import { gzipSync } from 'node:zlib'
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import { AggregationTemporalityPreference, OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http'
+import { OTLPMetricExporter as ProtobufMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
+import { OTLPTraceExporter as ProtobufTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
+import { CompressionAlgorithm } from '@opentelemetry/otlp-exporter-base'
 import { AggregationType, MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { expect, onTestFinished, test } from 'vitest'
 import { watchLeaks } from './assert/leaks.ts'
 import { WaitTimeoutError } from './errors.ts'
+import { decodeSpans } from './otlp-format.ts'
 import { pointsOf } from './otlp-points.ts'
 import { type OtlpReceiver, type OtlpReceiverOptions, otlpReceiver } from './otlp-receiver.ts'
 import { spansOf } from './otlp-spans.ts'
@@ -67,13 +71,128 @@ test('spans from an exporter arrive flat, with parent, kind, times, attributes, 
   expect(spanOutline(spans)).toBe('parent\n  child ERROR bad')
 })
 
-test('a body that is not JSON is refused with a text that states it', async () => {
+test('protobuf gives the same spans and points as JSON, with and without compression (DT2)', async () => {
+  const receiver = await setup()
+  const traces = `${receiver.url}/v1/traces`
+  const exporters = [
+    new OTLPTraceExporter({ url: traces }),
+    new ProtobufTraceExporter({ url: traces }),
+    new ProtobufTraceExporter({ url: traces, compression: CompressionAlgorithm.GZIP }),
+  ]
+  const spanProcessors = exporters.map((exporter) => new BatchSpanProcessor({ exporter }))
+  const tracer = new TracerProvider({ spanProcessors }).getTracer('test', '1.2.3')
+  const other = tracer.startSpan('other', {}, ROOT_CONTEXT)
+  const attributes = { text: 'ä', int: 3, large: 2 ** 40, double: 0.5, yes: true, list: ['x', 'y'], none: [] }
+  const links = [{ context: other.spanContext(), attributes: { why: 'a' } }]
+  const span = tracer.startSpan('first', { kind: SpanKind.CLIENT, startTime: [11, 1], attributes, links }, ROOT_CONTEXT)
+  span.addEvent('happened', { n: 1 }, [12, 0])
+  span.setStatus({ code: SpanStatusCode.ERROR, message: 'bad' })
+  span.end([13, 7])
+  tracer.startSpan('second', {}, trace.setSpan(ROOT_CONTEXT, span)).end()
+  for (const processor of spanProcessors) await processor.forceFlush()
+  const { spans } = await receiver.waitFor(({ spans }) => spans.length === 6)
+  expect(spans.slice(2, 4)).toEqual(spans.slice(0, 2))
+  expect(spans.slice(4, 6)).toEqual(spans.slice(0, 2))
+  expect(spans[0]).toMatchObject({
+    name: 'first',
+    start: 11_000_000_001n,
+    attributes,
+    links: [{ attributes: { why: 'a' } }],
+  })
+
+  const metrics = `${receiver.url}/v1/metrics`
+  const readers = [
+    new PeriodicExportingMetricReader({ exporter: new OTLPMetricExporter({ url: metrics }) }),
+    new PeriodicExportingMetricReader({ exporter: new ProtobufMetricExporter({ url: metrics }) }),
+  ]
+  const meter = new MeterProvider({ readers }).getMeter('test')
+  meter.createCounter('tokens').add(3, { model: 'a' })
+  meter.createGauge('load').record(0.5)
+  meter.createHistogram('duration', { unit: 's' }).record(0.25)
+  for (const reader of readers) await reader.forceFlush()
+  const { points } = await receiver.waitFor((received) => received.points.length === 6)
+  const timeless = (from: number, to: number) => points.slice(from, to).map(({ start, time, ...point }) => point)
+  expect(timeless(3, 6)).toEqual(timeless(0, 3))
+})
+
+test('spans with an id that is not valid are left out and counted, in both formats; the others count (DT2)', async () => {
+  const receiver = await setup()
+  const ids = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'B7AD6B7169203331' }
+  const wrong = [{ traceId: 'x' }, { spanId: '0000000000000000' }, { spanId: `${ids.spanId}00` }]
+  const spans = [{}, ...wrong].map((change) => ({ ...ids, name: 'a', ...change }))
+  const post = async (type: string, body: string | Uint8Array<ArrayBuffer>) => {
+    const response = await fetch(`${receiver.url}/v1/traces`, {
+      method: 'POST',
+      headers: { 'content-type': type },
+      body,
+    })
+    return [response.status, response.headers.get('content-type'), Buffer.from(await response.arrayBuffer())]
+  }
+  const errorMessage = 'the id of a span or of its trace is not valid'
+  const [status, type, json] = await post(
+    'application/json; charset=utf-8',
+    JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] }),
+  )
+  expect([status, type, JSON.parse(String(json))]).toEqual([
+    200,
+    'application/json',
+    { partialSuccess: { rejectedSpans: '3', errorMessage } },
+  ])
+  // resource_spans { scope_spans { spans { trace_id: one byte } } }
+  const one = Uint8Array.of(0x0a, 7, 0x12, 5, 0x12, 3, 0x0a, 1, 7)
+  const partial = Buffer.from([0x0a, 4 + errorMessage.length, 0x08, 1, 0x12, errorMessage.length])
+  expect(await post('application/x-protobuf', one)).toEqual([
+    200,
+    'application/x-protobuf',
+    Buffer.concat([partial, Buffer.from(errorMessage)]),
+  ])
+  expect(receiver.spans.map(({ spanId }) => spanId)).toEqual(['b7ad6b7169203331'])
+  expect(receiver.spans[0]?.end).toBe(0n)
+})
+
+test('attributes have no prototype, and values inside more than 32 lists are left out, in both formats (DT2)', () => {
+  const json = (depth: number) => {
+    const value = `${'{"arrayValue":{"values":['.repeat(depth)}{"stringValue":"in"}${']}}'.repeat(depth)}`
+    const span = JSON.stringify({ ...IDS, attributes: [] }).replace('[]', `[{"key":"__proto__","value":${value}}]`)
+    return decodeSpans(Buffer.from(`{"resourceSpans":[{"scopeSpans":[{"spans":[${span}]}]}]}`), 'application/json')
+  }
+  const protobuf = (depth: number) => {
+    const member = (number: number, bytes: Uint8Array) => {
+      const { length } = bytes
+      const size = length < 128 ? [length] : [(length & 127) | 128, length >> 7]
+      return Buffer.from([(number << 3) | 2, ...size, ...bytes])
+    }
+    let value = member(1, Buffer.from('in'))
+    for (let n = 0; n < depth; n++) value = member(5, member(1, value))
+    const attribute = Buffer.concat([member(1, Buffer.from('__proto__')), member(2, value)])
+    const ids = [member(1, Buffer.from(IDS.traceId, 'hex')), member(2, Buffer.from(IDS.spanId, 'hex'))]
+    const span = Buffer.concat([...ids, member(9, attribute)])
+    return decodeSpans(member(1, member(2, member(2, span))), 'application/x-protobuf')
+  }
+  const innermost = (value: unknown, depth = 0): unknown =>
+    Array.isArray(value) ? innermost(value[0], depth + 1) : [value, depth]
+  for (const decoded of [json, protobuf]) {
+    const at = (depth: number) => decoded(depth).spans[0]?.attributes ?? {}
+    expect(Object.getPrototypeOf(at(1))).toBeNull()
+    expect(Object.keys(at(1))).toEqual(['__proto__'])
+    const reached = (depth: number) => innermost(Object.values(at(depth))[0])
+    expect([reached(32), reached(33), reached(400)]).toEqual([
+      ['in', 32],
+      ['…', 32],
+      ['…', 32],
+    ])
+  }
+})
+
+const IDS = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331', name: 'a' }
+
+test('a body that is neither JSON nor protobuf is refused with a text that states it (DT2)', async () => {
   const { url } = await setup()
-  const headers = { 'content-type': 'application/x-protobuf' }
+  const headers = { 'content-type': 'text/plain' }
   const response = await fetch(`${url}/v1/traces`, { method: 'POST', headers, body: 'x' })
   expect(response.status).toBe(415)
   expect(await response.json()).toEqual({
-    message: 'only application/json is accepted (OTEL_EXPORTER_OTLP_PROTOCOL=http/json), not application/x-protobuf',
+    message: 'only application/x-protobuf and application/json are accepted, not text/plain',
   })
 })
 
@@ -166,7 +285,7 @@ test('requests are kept unchanged, with their status; other paths are refused, i
   }
   expect(await post('/v1/metrics', '{ }')).toEqual([200, {}])
   expect(await post('/v2/traces', '{}')).toEqual([404, { message: '/v2/traces is not served' }])
-  expect(await post('/v1/traces', '{')).toEqual([400, { message: expect.stringContaining('not OTLP/JSON') }])
+  expect(await post('/v1/traces', '{')).toEqual([400, { message: expect.stringContaining('not OTLP') }])
   expect(requests).toEqual([
     { path: '/v1/metrics', body: '{ }', status: 200 },
     { path: '/v2/traces', body: '{}', status: 404 },

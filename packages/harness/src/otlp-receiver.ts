@@ -10,8 +10,9 @@ import { gunzipSync } from 'node:zlib'
 import { checkOptions, messageOf } from '@meanwhile/core'
 import { WaitTimeoutError } from './errors.ts'
 import { listenHere } from './loopback.ts'
-import { type MetricsRequest, pointsOf, type ReceivedPoint } from './otlp-points.ts'
-import { type ReceivedSpan, spansOf, type TraceRequest } from './otlp-spans.ts'
+import { acceptance, decodePoints, decodeSpans, type OtlpFormat, otlpFormat, refusal } from './otlp-format.ts'
+import type { ReceivedPoint } from './otlp-points.ts'
+import type { ReceivedSpan } from './otlp-spans.ts'
 import { BodyTooLargeError, bodyOfRequest } from './request-body.ts'
 
 /** How the receiver fails: with a status, and optionally seconds to wait, or without any response. */
@@ -45,7 +46,7 @@ export interface Received {
 export interface OtlpRequest {
   /** For example `/v1/traces`. */
   readonly path: string
-  /** Decompressed. */
+  /** Decompressed: the text of a JSON body, a protobuf body as base64. */
   readonly body: string
   /** The status of the response; absent if there was none. */
   readonly status?: number
@@ -68,9 +69,9 @@ export interface OtlpReceiver extends Received, AsyncDisposable {
 }
 
 /**
- * Listens on 127.0.0.1 at a free port. Accepts `POST /v1/traces` and `/v1/metrics` as JSON (the exporters
- * `…-otlp-http`, or the SDK with `OTEL_EXPORTER_OTLP_PROTOCOL=http/json`). Everything except JSON gets a status 415
- * with the reason.
+ * Listens on 127.0.0.1 at a free port. Accepts `POST /v1/traces` and `/v1/metrics` as JSON and as protobuf (the
+ * exporters `…-otlp-http` and `…-otlp-proto`, or the SDK with `OTEL_EXPORTER_OTLP_PROTOCOL=http/json` or
+ * `http/protobuf`), and responds in the format of the request. Other formats get a status 415 with the reason.
  */
 export async function otlpReceiver(options: OtlpReceiverOptions = {}): Promise<OtlpReceiver> {
   checkOptions('otlpReceiver', options, { fault: '', maxBytes: '' })
@@ -96,22 +97,27 @@ export async function otlpReceiver(options: OtlpReceiverOptions = {}): Promise<O
     const path = request.url ?? ''
     const bytes = await unpacked(request, left)
     left -= bytes.length
-    const body = bytes.toString('utf8')
-    const answer =
-      faultOf(received.requests.length) ?? refusalOf(path, request.headers['content-type']) ?? answerTo(path, body)
+    const type = request.headers['content-type']
+    const format = otlpFormat(type)
+    const answer = faultOf(received.requests.length) ?? refusalOf(path, type) ?? answerTo(path, bytes, format)
     const { status } = answer
+    const body = bytes.toString(format === 'application/x-protobuf' ? 'base64' : 'utf8')
     received.requests.push({ path, body, ...(status !== undefined && { status }) })
-    if (status !== undefined) reply(response, status, answer)
+    if (status !== undefined) reply(response, status, answer, format)
     for (const look of watchers) look()
   }
 
-  function answerTo(path: string, body: string): Answer {
+  function answerTo(path: string, body: Uint8Array, format: OtlpFormat = 'application/json'): Answer {
     try {
-      if (path === '/v1/traces') received.spans.push(...spansOf(JSON.parse(body) as TraceRequest))
-      else received.points.push(...pointsOf(JSON.parse(body) as MetricsRequest))
-      return { status: 200 }
+      if (path === '/v1/metrics') {
+        received.points.push(...decodePoints(body, format))
+        return { status: 200 }
+      }
+      const { spans, rejected } = decodeSpans(body, format)
+      received.spans.push(...spans)
+      return { status: 200, ...(rejected > 0 && { rejected }) }
     } catch (error) {
-      return { status: 400, message: `the body is not OTLP/JSON: ${messageOf(error)}` }
+      return { status: 400, message: `the body is not OTLP: ${messageOf(error)}` }
     }
   }
 
@@ -165,15 +171,14 @@ interface Answer {
   readonly status?: number
   readonly message?: string
   readonly retryAfter?: number
+  /** How many of its spans have ids that are not valid. */
+  readonly rejected?: number
 }
 
 function refusalOf(path: string, type = 'nothing'): Answer | undefined {
   if (path !== '/v1/traces' && path !== '/v1/metrics') return { status: 404, message: `${path} is not served` }
-  if (type.startsWith('application/json')) return undefined
-  return {
-    status: 415,
-    message: `only application/json is accepted (OTEL_EXPORTER_OTLP_PROTOCOL=http/json), not ${type}`,
-  }
+  if (otlpFormat(type)) return undefined
+  return { status: 415, message: `only application/x-protobuf and application/json are accepted, not ${type}` }
 }
 
 function isList(fault: OtlpFault | readonly OtlpFault[]): fault is readonly OtlpFault[] {
@@ -199,11 +204,18 @@ function list(what: string, named: readonly { readonly name: string }[]): string
   return `${named.length} ${what}${named.length > 1 ? 's' : ''} (${names.join(', ')})`
 }
 
-function reply(response: ServerResponse, status: number, { message, retryAfter }: Answer): void {
+function reply(
+  response: ServerResponse,
+  status: number,
+  { message, retryAfter, rejected }: Answer,
+  format: OtlpFormat = 'application/json',
+): void {
   if (retryAfter !== undefined) response.setHeader('retry-after', retryAfter)
-  response.writeHead(status, { 'content-type': 'application/json' })
-  response.end(JSON.stringify(message === undefined ? {} : { message }))
+  response.writeHead(status, { 'content-type': format })
+  response.end(message === undefined ? acceptance(format, rejected, INVALID_IDS) : refusal(format, message))
 }
+
+const INVALID_IDS = 'the id of a span or of its trace is not valid'
 
 async function unpacked(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const body = await bodyOfRequest(request, maxBytes)

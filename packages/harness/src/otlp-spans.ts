@@ -1,6 +1,14 @@
-/** Converts spans of OTLP/JSON to flat records. */
+/** Converts spans of OTLP to flat records. */
 
-import { type Attributes, type KeyValue, plain, type WireResource, type WireScope } from './otlp-attributes.ts'
+import {
+  type Attributes,
+  type KeyValue,
+  plain,
+  scopeOf,
+  textOf,
+  type WireResource,
+  type WireScope,
+} from './otlp-attributes.ts'
 
 /** A span, as it was received. */
 export interface ReceivedSpan {
@@ -52,39 +60,50 @@ export interface ReceivedLink {
   readonly attributes: Attributes
 }
 
-/** Returns the spans of one OTLP/JSON payload (an `ExportTraceServiceRequest`), in its order. */
+/** Returns the spans of one OTLP/JSON payload (an `ExportTraceServiceRequest`), in its order, whatever their ids are. */
 export function spansOf({ resourceSpans = [] }: TraceRequest): ReceivedSpan[] {
   return resourceSpans.flatMap(({ resource, scopeSpans = [] }) => {
     const about = plain(resource?.attributes)
     return scopeSpans.flatMap(({ scope, spans = [] }) =>
-      spans.map((span) => ({ ...received(span), scope: { name: '', ...scope }, resource: about })),
+      spans.map((span) => ({ ...received(span), scope: scopeOf(scope), resource: about })),
     )
   })
 }
 
 function received(span: WireSpan): Omit<ReceivedSpan, 'scope' | 'resource'> {
   return {
-    traceId: span.traceId,
-    spanId: span.spanId,
-    ...(span.parentSpanId ? { parentSpanId: span.parentSpanId } : {}),
-    name: span.name,
+    traceId: idOf(span.traceId),
+    spanId: idOf(span.spanId),
+    ...(span.parentSpanId ? { parentSpanId: idOf(span.parentSpanId) } : {}),
+    name: textOf(span.name),
     // OTLP counts kinds from 1; 0 is "unspecified", which the API does not have.
-    kind: Math.max(0, (span.kind ?? 1) - 1),
-    start: BigInt(span.startTimeUnixNano),
-    end: BigInt(span.endTimeUnixNano),
+    kind: Math.max(0, wholeOf(span.kind ?? 1) - 1),
+    // JSON leaves out a time that is 0: the span has not ended.
+    start: BigInt(span.startTimeUnixNano ?? 0),
+    end: BigInt(span.endTimeUnixNano ?? 0),
     attributes: plain(span.attributes),
     events: (span.events ?? []).map(({ name, timeUnixNano, attributes }) => ({
-      name,
-      time: BigInt(timeUnixNano),
+      name: textOf(name),
+      time: BigInt(timeUnixNano ?? 0),
       attributes: plain(attributes),
     })),
     links: (span.links ?? []).map(({ traceId, spanId, attributes }) => ({
-      traceId,
-      spanId,
+      traceId: idOf(traceId),
+      spanId: idOf(spanId),
       attributes: plain(attributes),
     })),
-    status: { ...span.status, code: span.status?.code ?? 0 },
+    status: {
+      code: wholeOf(span.status?.code ?? 0),
+      ...(span.status?.message ? { message: textOf(span.status.message) } : {}),
+    },
   }
+}
+
+const idOf = (id: unknown): string => textOf(id).toLowerCase()
+
+function wholeOf(value: unknown): number {
+  if (typeof value === 'number' && Number.isInteger(value)) return value
+  throw new TypeError('a whole number was expected')
 }
 
 /** The parts of OTLP/JSON that are read. */
@@ -99,18 +118,20 @@ export interface TraceRequest {
   }[]
 }
 
+type Nanoseconds = string | number | bigint
+
 interface WireSpan {
   readonly traceId: string
   readonly spanId: string
   readonly parentSpanId?: string
   readonly name: string
   readonly kind?: number
-  readonly startTimeUnixNano: string
-  readonly endTimeUnixNano: string
+  readonly startTimeUnixNano?: Nanoseconds
+  readonly endTimeUnixNano?: Nanoseconds
   readonly attributes?: readonly KeyValue[]
   readonly events?: readonly {
     readonly name: string
-    readonly timeUnixNano: string
+    readonly timeUnixNano?: Nanoseconds
     readonly attributes?: readonly KeyValue[]
   }[]
   readonly links?: readonly {

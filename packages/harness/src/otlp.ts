@@ -1,6 +1,15 @@
 /** Telemetry in tests: an OTLP receiver, and span trees to compare. */
 
 export { HarnessError, WaitTimeoutError } from './errors.ts'
+export {
+  acceptance,
+  type DecodedSpans,
+  decodePoints,
+  decodeSpans,
+  type OtlpFormat,
+  otlpFormat,
+  refusal,
+} from './otlp-format.ts'
 export type { MetricsRequest, ReceivedHistogram, ReceivedNumber, ReceivedPoint, Temporality } from './otlp-points.ts'
 export { pointsOf } from './otlp-points.ts'
 export {

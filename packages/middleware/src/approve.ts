@@ -228,12 +228,10 @@ function asShown(input: unknown): Json {
 export function isPendingApproval(pending: PendingInterrupt): pending is PendingApproval {
   const { address, payload } = pending
   const asker = address.at(-1)
-  return asker !== undefined && 'middleware' in asker && asker.middleware === NAME && isQuestion(payload)
-}
-
-function isQuestion(payload: unknown): payload is ApprovalQuestion {
-  if (!isRecord(payload)) return false
-  return typeof payload.tool === 'string' && typeof payload.callId === 'string' && 'input' in payload
+  if (!asker || !('middleware' in asker) || !isRecord(payload)) return false
+  // A copy of the middleware may have another name.
+  const isOurs = asker.middleware === NAME || Array.isArray(payload.decisions)
+  return isOurs && typeof payload.tool === 'string' && typeof payload.callId === 'string' && 'input' in payload
 }
 
 /**

@@ -12,6 +12,7 @@ import {
 } from '@meanwhile/core'
 import { call, collect, end, fail, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
+import { sized } from '@meanwhile/tests/size'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { CallLimitError, type CallLimitsOptions, callLimits } from './call-limits.ts'
@@ -345,13 +346,15 @@ test('perResponse: 0 lets no call run, and of a thousand calls only those with r
   expect([made, read.length]).toEqual([['look 0', 'look 1', 'look 2'], 1_000])
 })
 
+const MANY = sized({ small: 500, middle: 2_000, whole: 2_000 })
+
 test.each<CallLimitsOptions>([{ toolCalls: 3 }, { perTool: 3 }])(
-  'of two thousand calls only those with room run, and the others are refused soon: %j (N13)',
+  'of very many calls only those with room run, and the others are refused soon: %j (N13)',
   async (limits) => {
-    const many = Array.from({ length: 2_000 }, (_, n) => n)
+    const many = Array.from({ length: MANY }, (_, n) => n)
     const { made, read } = await ran([looks(...many), done], { ...limits, onLimit: 'answer' })
     expect(made).toEqual(['look 0', 'look 1', 'look 2'])
-    expect(read.filter((text) => text.startsWith('Not run: '))).toHaveLength(1_997)
+    expect(read.filter((text) => text.startsWith('Not run: '))).toHaveLength(MANY - 3)
   },
 )
 

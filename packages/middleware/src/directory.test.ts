@@ -410,6 +410,8 @@ async function attempt(backend: FileBackend, method: Method, folder = 'sub'): Pr
   return new TextDecoder().decode((await backend.read(path, { maxBytes: 1_000 })).bytes)
 }
 
+const ROUNDS = sized({ small: 100, middle: 300, whole: 3_000 })
+
 test('while another process swaps a folder for a link as fast as possible, nothing outside is read or changed (N40)', async () => {
   await writeFile(join(tree.root, 'sub/secret.txt'), 'harmless')
   await symlink(tree.outside, join(tree.root, 'swap'))
@@ -440,7 +442,7 @@ test('while another process swaps a folder for a link as fast as possible, nothi
   })()
   const seen: string[] = []
   try {
-    for (let n = 0; n < 300; n++) {
+    for (let n = 0; n < ROUNDS; n++) {
       seen.push(await attempt(backend, 'read').catch((error: Error) => error.name))
       seen.push(await attempt(backend, 'write').catch((error: Error) => error.name))
       seen.push(await attempt(backend, 'list').catch((error: Error) => error.name))
@@ -484,7 +486,7 @@ test('no path of any characters leads outside (N40)', async () => {
       await backend.write(path, bytes('mine')).catch(() => undefined)
       await backend.list(path, { limit: 5 }).catch(() => undefined)
     }),
-    propertyRuns({ small: 30, middle: 100, whole: 5_000 }),
+    propertyRuns({ small: 15, middle: 50, whole: 5_000 }),
   )
   expect(await tree.state()).toEqual(before)
 })

@@ -1,5 +1,6 @@
 import { createAgent, HistoryError, type Message, type Middleware, type ToolMessage, tool } from '@meanwhile/core'
 import { call, collect, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -177,7 +178,7 @@ test('any mix of calls and results becomes valid, and valid ones are unchanged (
       expect(untouched instanceof HistoryError).toBe(!isInOrder(input))
       if (isInOrder(input)) expect(asked).toEqual(input)
     }),
-    { numRuns: 200, seed: 1 },
+    propertyRuns({ small: 75, middle: 200, whole: 10_000 }),
   )
 })
 

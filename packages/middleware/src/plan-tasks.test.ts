@@ -1,5 +1,6 @@
 import { type AgentSetup, createAgent, textOf } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ask, goneOn } from '../test/asking.ts'
@@ -163,7 +164,7 @@ test('after any changes, no task waits for itself and both directions of every d
         expect(reached.has(task.id)).toBe(false)
       }
     }),
-    { numRuns: 60, seed: 1 },
+    propertyRuns({ small: 30, middle: 60, whole: 5_000 }),
   )
 })
 

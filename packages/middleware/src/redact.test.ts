@@ -267,7 +267,7 @@ test('the output does not depend on how a text is cut, and no more than the wind
         expect(out.length - before.length).toBeLessThanOrEqual(Math.max(window, 20))
       },
     ),
-    propertyRuns({ small: 250, middle: 1_500, whole: 100_000 }),
+    propertyRuns({ small: 125, middle: 500, whole: 100_000 }),
   )
 })
 
@@ -285,7 +285,7 @@ test('held-back text is the end of the received text, and no longer than the win
       }
       expect(told + stream.flush().length).toBe(came)
     }),
-    propertyRuns({ small: 100, middle: 500, whole: 50_000 }),
+    propertyRuns({ small: 50, middle: 200, whole: 50_000 }),
   )
 })
 
@@ -421,7 +421,7 @@ test.each<[RegExp]>([
         expect(out).toBe(own.mask(pieces.join('')))
       },
     ),
-    propertyRuns({ small: 100, middle: 250, whole: 20_000 }),
+    propertyRuns({ small: 50, middle: 150, whole: 20_000 }),
   )
 })
 

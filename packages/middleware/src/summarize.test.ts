@@ -24,6 +24,7 @@ import {
   wait,
 } from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -167,7 +168,7 @@ test('no call is separated from its result, in whatever order the results are, a
       const asked = mixed.filter(({ role }) => role === 'assistant')
       expect(messages.filter(({ role }) => role === 'assistant')).toEqual(asked.slice(-steps))
     }),
-    { numRuns: 100, seed: 1 },
+    propertyRuns({ small: 40, middle: 100, whole: 5_000 }),
   )
 })
 

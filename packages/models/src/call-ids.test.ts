@@ -1,5 +1,6 @@
 import type { AssistantMessage, Message } from '@meanwhile/core'
 import type { RulesChoice } from '@meanwhile/harness'
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { bodyOf, bodyThrough } from '../test/ask.ts'
@@ -108,7 +109,7 @@ test('any history has ids that fit and are unique, and each result has the id of
       for (const id of calls) expect(id).toMatch(fits)
       expect(results).toEqual(calls)
     }),
-    { numRuns: 60, seed: 1 },
+    propertyRuns({ small: 30, middle: 60, whole: 5_000 }),
   )
 })
 

@@ -2,6 +2,7 @@ import type { Message } from '@meanwhile/core'
 import { createAgent } from '@meanwhile/core'
 import { call, end, respond, say } from '@meanwhile/core/testing'
 import { mockModels } from '@meanwhile/harness'
+import { anyText } from '@meanwhile/tests/text'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { handMade, VERSIONS } from '../test/ai-sdk.ts'
@@ -59,7 +60,7 @@ test.each(realModels)('$title: a name that providers reject is sent back in a va
 test.each(VERSIONS)('%s: a call and its result have the same name, whatever the model wrote (P12)', async (version) => {
   const stop = [{ type: 'finish', finishReason: 'stop', usage }] as const
   await fc.assert(
-    fc.asyncProperty(fc.oneof(fc.string(), fc.string({ unit: 'binary', maxLength: 100 })), async (name) => {
+    fc.asyncProperty(fc.oneof(fc.string(), anyText({ maxLength: 100 })), async (name) => {
       const { model, asked } = handMade(version, stop)
       await ask(aiSdk(model), { messages: called(name) })
       const [of, result] = namesIn(asked[0]?.prompt)

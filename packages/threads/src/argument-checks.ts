@@ -2,6 +2,7 @@
 
 import { ConfigError } from '@meanwhile/core'
 import { checkCount } from '@meanwhile/core/calls'
+import type { Limits } from './slots.ts'
 import { ThreadIdError } from './thread-errors.ts'
 import type { WhenAsking, WhenBusy } from './user-decisions.ts'
 
@@ -16,6 +17,17 @@ export interface SendPolicy {
   readonly whenAsking: WhenAsking
   /** How many messages may wait in the queue. */
   readonly maxQueued: number
+}
+
+/** Returns the limits. Throws `ConfigError` if one is not valid. */
+export function checkedLimits({ maxRunning, maxWaiting }: Partial<Limits>): Limits {
+  const limits = {
+    maxRunning: maxRunning ?? Number.POSITIVE_INFINITY,
+    maxWaiting: maxWaiting ?? Number.POSITIVE_INFINITY,
+  }
+  checkCount('maxRunning', limits.maxRunning)
+  if (limits.maxWaiting !== 0) checkCount('maxWaiting', limits.maxWaiting)
+  return limits
 }
 
 const CHOICES = {

@@ -260,9 +260,11 @@ function cardOf({ id, address, payload }: PendingInterrupt): readonly InsideCard
   const calls = address.flatMap((part) => ('callId' in part ? [part] : []))
   const asker = address.at(-1)
   const last = calls.at(-1)
-  const { tool, type, name, input } = Object(payload)
+  const { tool, type, name, input, decisions } = Object(payload)
   if (!asker || !last || input === undefined) return []
-  const isApproval = 'middleware' in asker && asker.middleware === 'approve' && address.at(-2) === last
+  // A copy of `approve` may have another name.
+  const isOfApprove = 'middleware' in asker && (asker.middleware === 'approve' || Array.isArray(decisions))
+  const isApproval = isOfApprove && address.at(-2) === last
   const isClientCall = asker === last && type === 'tool-call' && payload !== null && Object(payload).id === last.callId
   const toolName: unknown = isApproval ? tool : isClientCall ? name : undefined
   if (typeof toolName !== 'string') return []

@@ -224,6 +224,43 @@ test('if a process dies before the run has an answer, the turn asks again (TH6, 
   expect(made.did).toEqual([`mail ada ${JSON.stringify([{ allow: true }])}`])
 })
 
+/** A turn that waits, and what a process that dies after `answer` of its runs leaves. */
+async function half(answer: (runs: DurableRuns) => DurableRuns['answer']) {
+  const engine = memoryEngine()
+  const store = database.newStore()
+  const made = worker(engine, { store })
+  const turn = await made.threads.send('t', 'mail two')
+  const [one, two] = ((await turn.result).interrupts ?? []).map(({ id }) => id)
+  const change = (runs: DurableRuns) => ({ ...bound(runs), answer: answer(runs) })
+  const { threads } = processOf(engine, { store, change })
+  return { made, threads, one: one ?? '', two: two ?? '' }
+}
+
+const [YES, NO] = [{ allow: true }, { allow: false }]
+
+test('if the run did not get an answer, the same answer can be given again, and no other one (TH6, TH8)', async () => {
+  const { made, threads, one, two } = await half(() => () => Promise.reject(new Error('died')))
+  await expect(threads.answer('t', { [one]: YES })).rejects.toThrow('died')
+  for (const other of [{ [one]: NO }, { [one]: YES, [two]: YES }])
+    await expect(made.threads.answer('t', other)).rejects.toMatchObject({ name: 'UnknownInterruptError' })
+  await expect(made.threads.answer('t', { [two]: YES })).rejects.toMatchObject({ name: 'ThreadBusyError' })
+  const again = await made.threads.answer('t', { [one]: YES })
+  expect((await again.result).interrupts?.map(({ id }) => id)).toEqual([two])
+  await expect(made.threads.answer('t', { [one]: YES })).rejects.toMatchObject({ name: 'UnknownInterruptError' })
+  expect(made.did).toEqual([`mail ada ${JSON.stringify([YES])}`])
+})
+
+test('if the run got an answer and the caller an error, no other answer counts for the thread (TH8, W51)', async () => {
+  const { made, threads, one } = await half((runs) => async (id, answers) => {
+    await runs.answer(id, answers)
+    throw new Error('the connection is lost')
+  })
+  await expect(threads.answer('t', { [one]: YES })).rejects.toThrow('lost')
+  await expect(threads.answer('t', { [one]: NO })).rejects.toMatchObject({ name: 'UnknownInterruptError' })
+  await vi.waitFor(async () => expect((await made.threads.read('t')).status).toBe('waiting'), { timeout: 10_000 })
+  expect(made.did).toEqual([`mail ada ${JSON.stringify([YES])}`])
+})
+
 test('a thread whose turn ends while the thread is read has the state after the end (TH1, TH5)', async () => {
   const engine = memoryEngine()
   const store = database.newStore()

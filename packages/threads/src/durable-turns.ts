@@ -1,6 +1,6 @@
 /** Runs turns as durable runs: workers execute them and write their messages and outcomes to the threads. */
 
-import type { Answers, Json } from '@meanwhile/core'
+import { AnswerError, type Answers, type Json, UnknownInterruptError } from '@meanwhile/core'
 import { inTrace } from '@meanwhile/core/calls'
 import { changeThread, type Host } from './host.ts'
 import { type Outcome, recoverTurn, reopenTurn } from './owner-decisions.ts'
@@ -33,6 +33,8 @@ interface ReadOptions {
 
 export class DurableTurns implements TurnRunner {
   readonly acceptsContext = false
+  /** The workers take the runs. */
+  readonly isFull = false
   readonly recoverInterval = 5_000
   readonly #host: Host
   readonly #runs: ThreadRuns
@@ -48,10 +50,10 @@ export class DurableTurns implements TurnRunner {
   async send(
     thread: string,
     _turn: string,
-    store: () => Promise<SendResult>,
+    store: (admit: () => void) => Promise<SendResult>,
     { isPreempting }: { readonly isPreempting: boolean },
   ): Promise<SendResult> {
-    const result = await store()
+    const result = await store(() => {})
     const { record, work, busy } = result
     if (work) await this.#startWork(thread, work)
     else if (busy && isPreempting) await this.stop(thread, busy)
@@ -61,13 +63,17 @@ export class DurableTurns implements TurnRunner {
   }
 
   async answer(thread: string, answers: Answers): Promise<Resumption> {
-    // The thread decides which answers count. If this process dies before the run has them, `recover` makes the turn ask again.
-    const result = await changeThread(this.#host, thread, (stored, claim) => answerTurn(stored, answers, claim))
+    // The thread decides which answers count. If the run does not get them, because this process dies or the database of the runs fails, the same
+    // answers can be given again, and `recover` makes the turn ask again.
+    const result = await changeThread(this.#host, thread, (stored, claim) => answerTurn(stored, answers, claim, true))
     const { id, epoch } = result.work.turn
     try {
       await this.#runs.answer(id, answers)
     } catch (error) {
-      await changeThread(this.#host, thread, (stored) => reopenTurn(stored, { thread, turn: id, epoch }))
+      const isUnknown = error instanceof UnknownInterruptError
+      if (isUnknown && result.isRepeated) return result
+      if (isUnknown || error instanceof AnswerError)
+        await changeThread(this.#host, thread, (stored) => reopenTurn(stored, { thread, turn: id, epoch }))
       throw error
     }
     return result
@@ -104,6 +110,10 @@ export class DurableTurns implements TurnRunner {
   async release(): Promise<void> {}
 
   async close(): Promise<void> {}
+
+  await(): () => void {
+    return () => {}
+  }
 
   logOf(): undefined {}
 

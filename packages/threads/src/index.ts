@@ -12,6 +12,7 @@ export {
   ThreadError,
   ThreadExistsError,
   ThreadIdError,
+  TooManyTurnsError,
   UnknownMessageError,
   UnknownTurnError,
 } from './thread-errors.ts'
@@ -30,8 +31,11 @@ export type { ThreadBackground, ThreadInside, ThreadMessage, ThreadState, TurnSt
 export type {
   Change,
   ChangeOptions,
+  CheckpointBase,
   EventQuery,
+  LeasedTurn,
   LoadOptions,
+  SavedCheckpoint,
   StoredEvent,
   StoredThread,
   ThreadRecord,

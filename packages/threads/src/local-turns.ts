@@ -5,6 +5,7 @@ import { type Caller, Callers, currentCaller, inRoot } from './callers.ts'
 import type { EventLog } from './event-log.ts'
 import { changeThread, type Host } from './host.ts'
 import { recoverTurn } from './owner-decisions.ts'
+import { type Limits, Slots } from './slots.ts'
 import type { Work } from './thread-records.ts'
 import type { TurnRecord } from './thread-store.ts'
 import type { TurnRunner, UnstoredEvents } from './turn-runner.ts'
@@ -20,11 +21,17 @@ export interface LocalHost extends Host {
   contextOf(turn: TurnRecord, thread: string): Promise<unknown>
 }
 
-/** A turn that runs in this process. */
+/** A turn that runs in this process, or waits for a slot of it. */
 export interface LiveTurn {
   readonly turn: TurnRecord
   readonly log: EventLog
-  /** Stops the run of the turn. */
+  /** Whether it waits for a slot. */
+  readonly isWaiting: boolean
+  /** When its lease ends. */
+  readonly leaseUntil: number
+  /** Its lease was renewed and ends then. */
+  leasedUntil(time: number): void
+  /** Stops the run of the turn, or the wait for a slot. */
   stop(): void
   /** Sends the messages of these turns to the run. */
   steer(turns: readonly TurnRecord[]): void
@@ -38,10 +45,18 @@ export class LocalTurns implements TurnRunner {
   readonly acceptsContext = true
   readonly #host: LocalHost
   readonly #callers = new Callers()
+  readonly #slots: Slots
+  /** Present while turns wait for a slot: it renews their leases. */
+  #timer: ReturnType<typeof setInterval> | undefined
   #isClosed = false
 
-  constructor(host: LocalHost) {
+  constructor(host: LocalHost, limits: Limits) {
     this.#host = host
+    this.#slots = new Slots(limits)
+  }
+
+  get isFull(): boolean {
+    return this.#slots.isFull
   }
 
   get recoverInterval(): number {
@@ -51,18 +66,22 @@ export class LocalTurns implements TurnRunner {
   async send(
     thread: string,
     turn: string,
-    store: () => Promise<SendResult>,
+    store: (admit: () => void) => Promise<SendResult>,
     { isPreempting, context }: { readonly isPreempting: boolean; readonly context?: unknown },
   ): Promise<SendResult> {
     const { live } = this.#host
     const isWorking = live.has(thread)
     // The turn may begin before the store has confirmed the message.
     this.#callers.sends(turn, currentCaller(context))
+    const admission = this.#slots.admission(thread)
+    let closed: Promise<unknown> | undefined
     let number: number | undefined
     try {
-      const result = await store()
+      const result = await store(admission.take)
       const { record, work, busy } = result
-      if (work) this.#begin(thread, work, work.kind === 'begin' ? undefined : currentCaller())
+      if (work?.kind === 'begin') this.#begin(thread, work)
+      // The turn of the message begins when the other one is closed.
+      else if (work) closed = this.#begin(thread, work, currentCaller()).done
       // The running turn would read this request with its next write. It gets it at once.
       const running = this.#liveTurn(thread, busy)
       if (isPreempting) running?.stop()
@@ -71,6 +90,8 @@ export class LocalTurns implements TurnRunner {
       return result
     } finally {
       this.#callers.sent(thread, turn, number)
+      if (closed) void closed.then(admission.release)
+      else admission.release()
     }
   }
 
@@ -99,7 +120,35 @@ export class LocalTurns implements TurnRunner {
   }
 
   renewLeases(): void {
-    for (const turn of this.#host.live.values()) void turn.renewLease()
+    for (const turn of this.#host.live.values()) if (!turn.isWaiting) void turn.renewLease()
+    void this.#renewWaiting()
+  }
+
+  /** Renews the leases of all turns that wait for a slot, in one statement of the store. Never rejects. */
+  async #renewWaiting(): Promise<void> {
+    const { live, store, claim, report } = this.#host
+    const waiting = [...live.values()].filter(({ isWaiting }) => isWaiting)
+    if (waiting.length === 0) return
+    try {
+      const leases = waiting.map(({ turn, leaseUntil }) => ({ turn: turn.id, leaseUntil }))
+      const renewed = await store.renewLeases(leases, claim().lease)
+      for (const one of waiting) {
+        const until = renewed.get(one.turn.id)
+        if (until !== undefined) one.leasedUntil(until)
+        // Another process may have stopped it or taken it over.
+        else if (one.isWaiting) void one.renewLease()
+      }
+    } catch (error) {
+      report(error, {})
+    }
+  }
+
+  /** Lets the timer run as long as turns wait for a slot. */
+  #setTimer(): void {
+    if (!this.#slots.hasWaiting) {
+      clearInterval(this.#timer)
+      this.#timer = undefined
+    } else this.#timer ??= inRoot(() => setInterval(() => void this.#renewWaiting(), this.#host.claim().lease / 3))
   }
 
   async release(thread: string): Promise<void> {
@@ -111,6 +160,10 @@ export class LocalTurns implements TurnRunner {
     const { live } = this.#host
     // A turn that has ended may have begun the next one.
     while (live.size > 0) await Promise.all([...live.values()].map((turn) => turn.release()))
+  }
+
+  await(thread: string): () => void {
+    return this.#slots.await(thread)
   }
 
   logOf(thread: string, turn: string): EventLog | undefined {
@@ -130,12 +183,17 @@ export class LocalTurns implements TurnRunner {
   /** Works on a turn for its caller, and then on the turns of the queue after it. Without a caller the turn runs in the root context. */
   #begin(thread: string, work: Work, caller = this.#callers.take(thread, work.turn.id)): TurnWork {
     const { live, changes } = this.#host
+    const place = work.kind === 'close' ? undefined : this.#slots.enter(thread, work)
     const enter: Caller['inside'] = caller?.inside ?? inRoot
-    const begun = enter(() => new TurnWork(this.#host, thread, work, caller))
+    const begun = enter(() => this.#slots.inside(place, () => new TurnWork(this.#host, thread, work, caller, place)))
     live.set(thread, begun)
+    this.#setTimer()
     void begun.done.then((ended) => {
       if (ended?.next) this.#begin(thread, ended.next)
       else if (live.get(thread) === begun) live.delete(thread)
+      // The next turn of the thread already waits: the oldest of all gets the slot.
+      place?.leave()
+      this.#setTimer()
       if (ended) this.#callers.keep(thread, ended)
       const goesOn = (turn: string) => turn === live.get(thread)?.turn.id || ended?.queue.has(turn) === true
       changes.changed(thread, goesOn)

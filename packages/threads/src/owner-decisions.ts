@@ -4,7 +4,7 @@ import type { Json, PendingInterrupt, ToolMessage, Usage } from '@meanwhile/core
 import type { EndStatus, ErrorInfo, ThreadEventBody } from './thread-events.ts'
 import { beginNext, queueOf, requeue } from './thread-queue.ts'
 import { activeTurn, type Claim, claimTurn, type Owner, ownTurn, type Work } from './thread-records.ts'
-import type { Change, StoredEvent, StoredThread, TurnRecord } from './thread-store.ts'
+import type { Change, StoredEvent, StoredThread, ThreadRecord, TurnRecord } from './thread-store.ts'
 
 /**
  * A process that takes over a turn skips this many numbers after the last stored event. Readers may have received events of the lost process that
@@ -28,6 +28,8 @@ export interface TurnRequests {
   readonly isStopping: boolean
   /** The turns whose messages should join the running turn. */
   readonly steering: readonly TurnRecord[]
+  /** When the lease of the turn ends. */
+  readonly leaseUntil: number
 }
 
 /** Writes the progress of a turn and renews its lease. */
@@ -41,7 +43,7 @@ export function saveProgress(
   const { joined = [], droppedThrough = 0 } = progress
   // A write whose outcome was unknown may have stored events already. No other process gives numbers to events of this thread.
   const events = progress.events.filter(({ seq }) => seq > stored.thread.seq)
-  const historyAt = events.findLast(({ event }) => event.type === 'history-replaced' && !('path' in event))?.seq
+  const replaced = events.findLast(({ event }) => event.type === 'history-replaced' && !('path' in event))
   const steering = queueOf(stored).filter(({ isSteering }) => isSteering)
   const joins = steering.flatMap((one): TurnRecord[] => {
     const seq = joined.find(({ turn }) => turn === one.id)?.seq
@@ -52,7 +54,8 @@ export function saveProgress(
   // The lease is renewed when a third of it has passed, not with every batch. It is too long if the clock was set back.
   const left = turn.leaseUntil - claim.now
   const isFresh = left > (claim.lease * 2) / 3 && left <= claim.lease
-  const held = isFresh ? [] : [{ ...turn, leaseUntil: claim.now + claim.lease }]
+  const leaseUntil = isFresh ? turn.leaseUntil : claim.now + claim.lease
+  const held = isFresh ? [] : [{ ...turn, leaseUntil }]
   const { joined: _, ...written } = progress
   return {
     ...written,
@@ -60,14 +63,20 @@ export function saveProgress(
     thread: {
       ...stored.thread,
       seq: Math.max(stored.thread.seq, events.at(-1)?.seq ?? 0, droppedThrough),
-      historyAt: historyAt ?? stored.thread.historyAt,
+      historyAt: replaced?.seq ?? historyAtWithout(progress.retracted, stored.thread, turn),
     },
     turns: [...held, ...joins],
     result: {
       isStopping: turn.closing !== undefined,
       steering: steering.filter(({ id, isDropped }) => !isDropped && joins.every((one) => one.id !== id)),
+      leaseUntil,
     },
   }
+}
+
+/** Returns where the history begins after these events were retracted: they may contain the one that had replaced it. */
+function historyAtWithout(retracted: readonly number[] = [], thread: ThreadRecord, turn: TurnRecord): number {
+  return retracted.includes(thread.historyAt) ? (turn.historyAt ?? 0) : thread.historyAt
 }
 
 /** How a turn has ended, or the questions that it waits for. */

@@ -11,7 +11,7 @@ test('after any sequence of requests and crashes, the history is valid, no messa
     newStore: async () => memoryThreads(),
     pass: async (ms) => void (await vi.advanceTimersByTimeAsync(ms)),
     found: FOUND.memory,
-    runs: propertyRuns({ small: 15, middle: 40, whole: 5_000 }),
+    runs: propertyRuns({ small: 8, middle: 20, whole: 5_000 }),
   })
   await expect(checked).resolves.toBeUndefined()
 })

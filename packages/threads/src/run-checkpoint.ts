@@ -14,7 +14,7 @@ export interface RunCheckpoint {
   readonly hasFinalAnswer: boolean
 }
 
-/** Returns the parts of a stored checkpoint. A damaged part is read as an empty list: `agent.resume` throws the error that names the damage. */
+/** Returns the parts of a checkpoint. A part that is damaged or missing is read as an empty list. */
 export function readCheckpoint(checkpoint: unknown): RunCheckpoint | undefined {
   if (checkpoint === undefined) return undefined
   const { messages, sent, interrupts } = Object(checkpoint)

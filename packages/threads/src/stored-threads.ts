@@ -93,14 +93,19 @@ export class StoredThreads<Context> implements Threads<Context> {
     const trace = traceIn(activeContext())
     const newMessage = { turn, messageId, message, ...policy, ...optional, ...(trace && { trace }) }
     const request = { type: 'send', messageId, ...(replacing !== undefined && { replacing }) } as const
-    const decide = (stored: StoredThread, claim: Claim) => {
-      checkExpected(stored, request, policy, expected)
-      return replacing === undefined
-        ? addMessage(stored, newMessage, claim)
-        : replaceMessage(stored, replacing, newMessage, claim)
-    }
     const loaded = await this.#loading(thread, messageId, replacing)
-    const store = () => changeThread(this.#host, thread, decide, loaded)
+    const store = (admit: () => void) => {
+      const decide = (stored: StoredThread, claim: Claim) => {
+        checkExpected(stored, request, policy, expected)
+        const change =
+          replacing === undefined
+            ? addMessage(stored, newMessage, claim)
+            : replaceMessage(stored, replacing, newMessage, claim)
+        if (change.result.work) admit()
+        return change
+      }
+      return changeThread(this.#host, thread, decide, loaded)
+    }
     const { context } = options
     const { record } = await this.#runner.send(thread, turn, store, { isPreempting: whenBusy === 'preempt', context })
     return this.#turnHandle(thread, record)
@@ -253,12 +258,12 @@ export class StoredThreads<Context> implements Threads<Context> {
     let count = 0
     // Threads that were not taken over. The store returns them again.
     const passed = new Set<string>()
-    while (!this.#isClosed) {
+    while (!this.#isClosed && !this.#runner.isFull) {
       const due = await this.#host.store.due(now, PAGE + passed.size)
       const page = due.filter((thread) => !passed.has(thread))
       if (page.length === 0) break
       for (const thread of page) {
-        if (this.#isClosed) break
+        if (this.#isClosed || this.#runner.isFull) break
         const isTaken = await this.#runner.recover(thread).catch((error: unknown) => {
           failed(error, thread)
           return false

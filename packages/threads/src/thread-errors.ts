@@ -63,6 +63,18 @@ export class QueueFullError extends ThreadError {
   }
 }
 
+/** This process runs as many turns as it may, and as many wait as may wait. Nothing was stored. Try again later, or in another process. */
+export class TooManyTurnsError extends ThreadError {
+  static override readonly brand: string = 'TooManyTurnsError'
+  /** How many turns may wait in this process. */
+  readonly maxWaiting: number
+
+  constructor(thread: string, maxWaiting: number) {
+    super(thread, `this process is full, and ${maxWaiting} turns wait in it, the maximum`)
+    this.maxWaiting = maxWaiting
+  }
+}
+
 /** The thread was deleted. Its id cannot be used again. */
 export class ThreadDeletedError extends ThreadError {
   static override readonly brand: string = 'ThreadDeletedError'

@@ -1,9 +1,11 @@
 import type { Message } from '@meanwhile/core'
 import { createAgent, type Middleware } from '@meanwhile/core'
-import { respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { expect, test, vi } from 'vitest'
 import { shown, textsOf } from '../test/chat.ts'
-import { createThreads, memoryThreads, type StoredEvent } from './index.ts'
+import { LEASE } from '../test/fake-time.ts'
+import { processOf } from '../test/processes.ts'
+import { createThreads, memoryThreads, type StoredEvent, type ThreadStore } from './index.ts'
 import { historyOf, reconcile } from './thread-history.ts'
 
 const user = (content: string): Message => ({ role: 'user', content })
@@ -102,3 +104,46 @@ test('all messages stay visible when a middleware shortens the history, and the 
   await (await threads.send('t', 'drei')).result
   expect(asked()).toEqual([...texts.slice(0, 4), 'user: drei'])
 })
+
+test.each([1, 2, 3, 4])(
+  'if a process dies after write %i of a turn that replaced the history, and the turn is stopped, the next turn reads all messages that are left (TH7)',
+  async (writes) => {
+    const short: Middleware = {
+      name: 'short',
+      beforeModel: ({ messages }) =>
+        messages.at(-1)?.content === '2' && messages.length > 2
+          ? { messages: [user('summary'), ...messages.slice(-1)] }
+          : undefined,
+    }
+    const open = (store: ThreadStore) => {
+      const model = scriptedModel(Array.from({ length: 3 }, () => respond(say('yes'), wait(500))))
+      const agent = createAgent({ name: 'short', model, middleware: [short] })
+      return { model, threads: createThreads({ agent, store, lease: LEASE }) }
+    }
+    vi.useFakeTimers()
+    try {
+      const store = memoryThreads()
+      const process = processOf(store)
+      const early = open(process.store)
+      const first = early.threads.send('t', '1')
+      await vi.advanceTimersByTimeAsync(500)
+      await (await first).result
+      process.kill(writes)
+      void early.threads.send('t', '2')
+      await vi.advanceTimersByTimeAsync(100)
+      process.kill()
+      const late = open(store)
+      const stopped = late.threads.stop('t')
+      await vi.advanceTimersByTimeAsync(2 * LEASE)
+      await stopped
+      const last = late.threads.send('t', '3')
+      await vi.advanceTimersByTimeAsync(500)
+      await (await last).result
+      const asked = textsOf(late.model.requests.at(-1)?.messages ?? [])
+      expect(asked).toEqual(['user: 1', 'assistant: yes', 'user: 2', 'user: 3'])
+    } finally {
+      vi.clearAllTimers()
+      vi.useRealTimers()
+    }
+  },
+)

@@ -118,6 +118,32 @@ export interface StoredThread {
   readonly turns: readonly TurnRecord[]
 }
 
+/** An event with which the history of a checkpoint begins. It is stored before the checkpoint, or in the same change, and stays as long as the checkpoint. */
+export interface CheckpointBase {
+  /** The id of the thread. */
+  readonly thread: string
+  /** The `seq` of the first event that has these messages. */
+  readonly from: number
+  /** The `seq` of the event: a `turn-start`, or a `history-replaced` of the turn itself. */
+  readonly seq: number
+  /** How many messages the history has up to this event. */
+  readonly count: number
+  /** The hash of these messages. */
+  readonly hash: string
+}
+
+/** A checkpoint to save. */
+export interface SavedCheckpoint {
+  /** The id of the run. */
+  readonly id: string
+  /** The whole checkpoint. */
+  readonly checkpoint: StoredCheckpoint
+  /** The revision that it replaces, or 0. */
+  readonly expected: number
+  /** The store need not store the messages up to this event again, if its `checkpoints.load` adds them. */
+  readonly base?: CheckpointBase
+}
+
 /** A change to a thread, written in one transaction. Absent members change nothing. */
 export interface Change<Result> {
   /** What `ThreadStore.change` resolves to. */
@@ -138,7 +164,7 @@ export interface Change<Result> {
    */
   readonly supersededFrom?: number
   /** A checkpoint to save, as by `CheckpointStore.save`. If that throws, nothing of the change is written. */
-  readonly checkpoint?: { readonly id: string; readonly checkpoint: StoredCheckpoint; readonly expected: number }
+  readonly checkpoint?: SavedCheckpoint
   /** Ids of checkpoints to delete. */
   readonly deletedCheckpoints?: readonly string[]
   /** Deletes all turns, events and checkpoints of the thread. */
@@ -151,6 +177,14 @@ export interface LoadOptions {
   readonly turn?: string
   /** The id of the message that began a turn. */
   readonly messageId?: string
+}
+
+/** A running turn, and when its lease ends by what its owner knows. */
+export interface LeasedTurn {
+  /** The id of the turn. */
+  readonly turn: string
+  /** Its `leaseUntil`. */
+  readonly leaseUntil: number
 }
 
 /** The options of `ThreadStore.change`. */
@@ -201,6 +235,11 @@ export interface ThreadStore {
   turns(id: string): Promise<readonly TurnRecord[]>
   /** Returns threads, newest first, without deleted ones. `after`: the id of the last thread of the previous page. */
   list(options: { readonly after?: string; readonly limit: number }): Promise<readonly ThreadRecord[]>
+  /**
+   * Renews the leases of running turns of any threads, in one statement: from the store's time, they end after `lease` milliseconds. Turns whose lease is
+   * not the given one any more, or that have a reason for `closing`, are left out, and others may be. Returns when the renewed leases end, by id of the turn.
+   */
+  renewLeases(turns: readonly LeasedTurn[], lease: number): Promise<ReadonlyMap<string, number>>
   /**
    * Returns the ids of at most `limit` threads that no process works on: the lease of their running turn has expired before `now`, or they have
    * queued turns, no active turn, and are not paused.

@@ -11,7 +11,7 @@ import {
   type OptionNames,
   type UserMessage,
 } from '@meanwhile/core'
-import { checkedSendPolicy, type SendPolicy } from './argument-checks.ts'
+import { checkedLimits, checkedSendPolicy, type SendPolicy } from './argument-checks.ts'
 import { DurableTurns } from './durable-turns.ts'
 import { type ErrorPlace, reporter } from './error-reports.ts'
 import type { Host } from './host.ts'
@@ -77,6 +77,18 @@ export interface ThreadsOptions<Context = unknown, Needed = unknown> extends Com
    * times as often. Default 10,000, at least 100.
    */
   readonly lease?: number
+  /**
+   * How many turns may run in this process at the same time. The others wait until a slot is free: first the turns that continue after an answer, a retry
+   * or a takeover, then those that begin, the oldest first over all threads. A turn that waits for an answer has no slot, and a turn that the code of
+   * another one waits for shares its slot. Default `Infinity`; a positive integer.
+   */
+  readonly maxRunning?: number
+  /**
+   * How many turns may wait for a slot in this process. If one more would wait, `send` throws `TooManyTurnsError`, and the chat handlers respond with 503.
+   * Not refused are messages that wait in the queue of their thread, and those that the code of a running turn sends. Default `Infinity`; an integer of
+   * at least 0.
+   */
+  readonly maxWaiting?: number
 }
 
 /** Options for threads whose turns are durable runs. */
@@ -167,6 +179,7 @@ export interface Threads<Context = unknown> {
    * another message.
    * @throws {ThreadChangedError} It would change something else than `expected`.
    * @throws {QueueFullError} `maxQueued` messages wait in the queue.
+   * @throws {TooManyTurnsError} Its turn would wait for a slot, and `maxWaiting` turns wait.
    * @throws {InputError} It is not a user message, is empty, or cannot be written as JSON.
    * @throws {TypeError} `metadata` or `display` is not JSON.
    * @throws {UnknownMessageError} No turn begins with the message to replace.
@@ -174,8 +187,11 @@ export interface Threads<Context = unknown> {
    */
   send(thread: string, message: string | UserMessage, options?: SendOptions<Context>): Promise<Turn>
   /**
-   * Answers questions of the waiting turn, by id of the interrupt. Resolves when its run continues.
+   * Answers questions of the waiting turn, by id of the interrupt. Resolves when its run continues, or when the answers are stored and checked and the
+   * turn waits for a slot (`maxRunning`).
    * `turn.events({ after: turn.cursor })` streams the events that follow.
+   *
+   * With durable runs, the same answers may be given again while the turn runs: it changes nothing, unless the run did not get them.
    *
    * @throws {UnknownInterruptError} The thread has no question with this id, or it was answered.
    * @throws {TypeError} `answers` has no answer, or is not JSON.
@@ -191,8 +207,8 @@ export interface Threads<Context = unknown> {
    */
   stop(thread: string, options?: StopOptions): Promise<void>
   /**
-   * Continues the newest turn, which must have failed, from its last complete step. Resolves when its run continues. A turn cannot be retried after a
-   * later turn has begun, even if that is removed again, or in a fork.
+   * Continues the newest turn, which must have failed, from its last complete step. Resolves when its run continues or the turn waits for a slot
+   * (`maxRunning`). A turn cannot be retried after a later turn has begun, even if that is removed again, or in a fork.
    *
    * @throws {NothingToRetryError} It has not failed, or can no longer be retried.
    * @throws {ThreadChangedError} It would continue another turn than `expected`.
@@ -227,7 +243,7 @@ export interface Threads<Context = unknown> {
   /** Deletes all messages of a thread, and stops its running turn. The id cannot be used again. */
   delete(thread: string): Promise<void>
   /**
-   * Takes over all turns whose process has died. Returns how many turns it took over. If a turn cannot be taken over, it continues with the others
+   * Takes over all turns whose process has died, as long as this process runs fewer turns than `maxRunning`. Returns how many turns it took over. If a turn cannot be taken over, it continues with the others
    * and throws the first such error at the end.
    */
   recover(): Promise<number>
@@ -256,7 +272,11 @@ const COMMON: OptionNames<CommonOptions> = {
   maxQueued: 'queueLimit',
   onError: '',
 }
-const OPTIONS: OptionNames<ThreadsOptions> = { ...COMMON, agent: '', context: 'deps', lease: 'leaseTime' }
+const LIMITS: OptionNames<Pick<ThreadsOptions, 'maxRunning' | 'maxWaiting'>> = {
+  maxRunning: 'concurrency maxConcurrency',
+  maxWaiting: '',
+}
+const OPTIONS: OptionNames<ThreadsOptions> = { ...COMMON, ...LIMITS, agent: '', context: 'deps', lease: 'leaseTime' }
 const DURABLE_OPTIONS: OptionNames<DurableThreadsOptions> = { ...COMMON, runs: '', agent: '' }
 
 /**
@@ -297,10 +317,12 @@ function localThreads(options: ThreadsOptions): Threads {
     },
   }
   const toolNames = typeof agent === 'function' ? undefined : agent.tools.map(({ name }) => name)
-  return new StoredThreads(host, new LocalTurns(host), sendPolicyOf(options), toolNames)
+  return new StoredThreads(host, new LocalTurns(host, checkedLimits(options)), sendPolicyOf(options), toolNames)
 }
 
 function durableThreads(options: DurableThreadsOptions): Threads {
+  const limit = Object.keys(LIMITS).find((name) => Object(options)[name] !== undefined)
+  if (limit) throw new ConfigError(limit, 'must not be given with durable runs: work({ concurrency }) is their limit')
   checkOptions('createThreads', options, DURABLE_OPTIONS)
   const { runs, agent = runs?.agents?.length === 1 ? runs.agents[0] : undefined } = options
   if (typeof runs?.onStopped !== 'function')

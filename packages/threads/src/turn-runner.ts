@@ -14,19 +14,22 @@ export interface TurnRunner {
   readonly recoverInterval: number
   /** Whether callers may pass a context. */
   readonly acceptsContext: boolean
+  /** Whether this process runs as many turns as it may. Then it takes over none. */
+  readonly isFull: boolean
   /**
    * Stores a message by calling `store`, and does the work that follows from it. `turn`: the id of its turn, if it gets one. `context`: the context of its
-   * run, if the caller passed one.
+   * run, if the caller passed one. `store` calls `admit` before it stores a message after which a turn begins; it throws `TooManyTurnsError` if no more
+   * turns may wait in this process.
    */
   send(
     thread: string,
     turn: string,
-    store: () => Promise<SendResult>,
+    store: (admit: () => void) => Promise<SendResult>,
     options: { readonly isPreempting: boolean; readonly context?: unknown },
   ): Promise<SendResult>
-  /** Answers the waiting turn. Resolves when its run continues. */
+  /** Answers the waiting turn. Resolves when its run continues, or when the answers are checked and the turn waits until it may run. */
   answer(thread: string, answers: Answers, context: unknown): Promise<Resumption>
-  /** Retries a turn. Resolves when its run continues. */
+  /** Retries a turn. Resolves when its run continues, or when the turn waits until it may run. */
   retry(thread: string, work: Work, context: unknown): Promise<void>
   /** Stops the turn. `work`: present if the turn was waiting, and must be closed. */
   stop(thread: string, turn: string | undefined, work: Work | undefined): Promise<void>
@@ -38,6 +41,8 @@ export interface TurnRunner {
   release(thread: string): Promise<void>
   /** Gives up all turns that run in this process, and begins no more. Resolves when all writes are done. */
   close(): Promise<void>
+  /** The code that is running begins to wait for a turn of this thread. Returns a function that ends the wait. */
+  await(thread: string): () => void
   /** Returns the events of a turn if it runs in this process. */
   logOf(thread: string, turn: string): EventLog | undefined
   /**

@@ -5,8 +5,10 @@ import {
   type AgentEvent,
   type AgentRun,
   AnswerError,
+  checkAnswers,
   type Message,
   type ResumeOptions,
+  storedResult,
   UnknownInterruptError,
 } from '@meanwhile/core'
 import { inTrace } from '@meanwhile/core/calls'
@@ -17,6 +19,7 @@ import type { EventLog } from './event-log.ts'
 import type { LiveTurn, LocalHost } from './local-turns.ts'
 import type { Outcome, TurnRequests } from './owner-decisions.ts'
 import { openAnswers, readCheckpoint } from './run-checkpoint.ts'
+import type { Place } from './slots.ts'
 import { Steering, type SteeringMessage, steeringMessagesOf, userMessagesIn } from './steering.ts'
 import type { ThreadEventBody } from './thread-events.ts'
 import { historyOf, reconcile, type TurnEvents, turnEvents } from './thread-history.ts'
@@ -31,10 +34,14 @@ export class TurnWork implements LiveTurn {
   /** Resolves when the run has started, here or in another process. Rejects if the run rejects the answers, or if the store fails. */
   readonly started: Promise<void>
   readonly turn: TurnRecord
+  #leaseUntil: number
+  #closing: string | undefined
   readonly #thread: string
   readonly #host: LocalHost
   readonly #work: Work
   readonly #caller: Caller | undefined
+  /** Absent: the turn is only closed. */
+  readonly #place: Place | undefined
   readonly #writer: TurnWriter
   readonly #steering = new Steering()
   #asked = new AskedCalls()
@@ -47,15 +54,18 @@ export class TurnWork implements LiveTurn {
   #isReleased = false
 
   /** Call it in the async context of the caller. Without a caller, another process began the turn, or received its message. */
-  constructor(host: LocalHost, thread: string, work: Work, caller: Caller | undefined) {
+  constructor(host: LocalHost, thread: string, work: Work, caller: Caller | undefined, place: Place | undefined) {
     this.turn = work.turn
+    this.#leaseUntil = work.turn.leaseUntil
+    this.#closing = work.turn.closing
+    this.#place = place
     this.#thread = thread
     this.#host = host
     this.#work = work
     this.#caller = caller
     this.#writer = new TurnWriter(host, thread, work, {
       onRequests: (requests) => this.#applyRequests(requests),
-      onLeaseLost: () => this.#abort.abort(),
+      onLeaseLost: () => this.#giveUp(),
     })
     this.started = new Promise<void>((resolve, reject) => {
       this.#start = { resolve, reject }
@@ -69,8 +79,21 @@ export class TurnWork implements LiveTurn {
     return this.#writer.log
   }
 
+  get isWaiting(): boolean {
+    return this.#place?.isWaiting === true
+  }
+
+  get leaseUntil(): number {
+    return this.#leaseUntil
+  }
+
+  leasedUntil(time: number): void {
+    this.#leaseUntil = time
+  }
+
   stop(): void {
     this.#isStopping = true
+    if (this.isWaiting) this.#place?.leave()
     // `run.result` has the same outcome.
     this.#run?.cancel().catch(() => undefined)
   }
@@ -88,7 +111,7 @@ export class TurnWork implements LiveTurn {
 
   async release(): Promise<void> {
     this.#isReleased = true
-    this.#abort.abort()
+    this.#giveUp()
     await this.done
   }
 
@@ -97,11 +120,17 @@ export class TurnWork implements LiveTurn {
     return this.#isReleased || this.#writer.isLost
   }
 
+  #giveUp(): void {
+    this.#abort.abort()
+    if (this.isWaiting) this.#place?.leave()
+  }
+
   async #execute(): Promise<EndedTurn | undefined> {
-    const timer = setInterval(() => void this.renewLease(), this.#host.claim().lease / 3)
+    // While the turn waits, its lease is renewed together with those of the others that wait.
+    const timer = setInterval(() => !this.isWaiting && void this.renewLease(), this.#host.claim().lease / 3)
     try {
       const outcome = await this.#outcome()
-      return outcome && (await this.#writer.end(outcome, this.#asked.stopped(outcome, this.turn.closing)))
+      return outcome && (await this.#writer.end(outcome, this.#asked.stopped(outcome, this.#closing)))
     } catch (error) {
       // The stored turn is unchanged: another process takes it over when the lease has expired.
       if (!this.#hasGivenUp) {
@@ -120,7 +149,8 @@ export class TurnWork implements LiveTurn {
   /** Returns how the turn has ended or what it waits for. Undefined: the run rejected the answers, and the turn waits for the same questions again. */
   async #outcome(): Promise<Outcome | undefined> {
     try {
-      return await (this.#work.kind === 'close' ? this.#close() : this.#runAgent())
+      const runs = this.#work.kind !== 'close' && (!this.isWaiting || (await this.#waitForSlot()))
+      return await (runs ? this.#runAgent() : this.#close())
     } catch (error) {
       if (this.#hasGivenUp) throw error
       const isRejected = error instanceof AnswerError || error instanceof UnknownInterruptError
@@ -132,6 +162,26 @@ export class TurnWork implements LiveTurn {
       this.#start.reject(error)
       return undefined
     }
+  }
+
+  /** Resolves when the turn may run, or to false if it was stopped before that. */
+  async #waitForSlot(): Promise<boolean> {
+    const { interrupts, answers } = this.turn
+    if (interrupts && answers)
+      await checkAnswers(interrupts, answers, await this.#host.agentOf(this.turn, this.#thread))
+    this.#start.resolve()
+    await this.#place?.granted
+    // Another process may have stopped the turn or taken it over.
+    if (!this.#hasGivenUp) await this.renewLease()
+    if (this.#hasGivenUp) throw this.#abort.signal.reason
+    if (this.#isStopping) await this.#readReason()
+    return !this.#isStopping
+  }
+
+  async #readReason(): Promise<void> {
+    const { id } = this.turn
+    const stored = await this.#host.store.load(this.#thread, { turn: id })
+    this.#closing = stored?.turns.find((turn) => turn.id === id)?.closing
   }
 
   /** Starts or resumes the run, and reads its events until it ends. */
@@ -146,9 +196,9 @@ export class TurnWork implements LiveTurn {
       signal: this.#abort.signal,
       ...(context !== undefined && { context }),
     }
+    const checkpoint = this.#work.kind === 'begin' ? undefined : await this.#checkpoint()
     const { before, own } = await this.#turnEvents()
     const input = historyOf(before)
-    const checkpoint = this.#work.kind === 'begin' ? undefined : await this.#checkpoint()
     const history = checkpoint?.messages ?? input
     const unsent = this.#work.kind === 'begin' ? [] : await this.#reconcile(before, own, history, checkpoint?.sent)
     const answers = checkpoint ? openAnswers(checkpoint, this.turn) : {}
@@ -188,18 +238,23 @@ export class TurnWork implements LiveTurn {
       return { status: 'stopped' }
     }
     const agent = await this.#host.agentOf(this.turn, this.#thread)
-    const { closing: reason = '' } = this.turn
+    const reason = this.#closing ?? ''
     const { messages, usage } = await agent.close(this.turn.id, { reason, checkpoints: this.#writer.checkpoints })
     await this.#reconcile(before, own, messages)
     return { status: 'stopped', usage }
   }
 
-  #turnEvents(): Promise<TurnEvents> {
-    return turnEvents(this.#host.store, this.#thread, this.turn)
+  async #turnEvents(): Promise<TurnEvents> {
+    const events = await turnEvents(this.#host.store, this.#thread, this.turn)
+    this.#writer.readEvents(events)
+    return events
   }
 
   async #checkpoint() {
-    return readCheckpoint(await this.#host.store.checkpoints.load(this.turn.id))
+    const stored = await this.#host.store.checkpoints.load(this.turn.id)
+    // This throws if it is damaged, before its messages enter the thread.
+    if (stored !== undefined) storedResult(stored)
+    return readCheckpoint(stored)
   }
 
   /**
@@ -253,7 +308,8 @@ export class TurnWork implements LiveTurn {
     this.#host.report(error, { thread: this.#thread, turn: this.turn.id })
   }
 
-  #applyRequests({ isStopping, steering }: TurnRequests): void {
+  #applyRequests({ isStopping, steering, leaseUntil }: TurnRequests): void {
+    this.#leaseUntil = leaseUntil
     if (isStopping && !this.#isStopping) this.stop()
     this.steer(steering)
   }

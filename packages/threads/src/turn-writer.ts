@@ -3,6 +3,7 @@
 import { CheckpointConflictError, type CheckpointStore } from '@meanwhile/core'
 import type { Queued } from './callers.ts'
 import { EventLog } from './event-log.ts'
+import { HistoryBases } from './history-bases.ts'
 import { changeThread, type Host } from './host.ts'
 import {
   endTurn,
@@ -13,10 +14,12 @@ import {
   saveProgress,
   type TurnRequests,
 } from './owner-decisions.ts'
+import { readCheckpoint } from './run-checkpoint.ts'
 import { LeaseLostError } from './thread-errors.ts'
 import type { ThreadEventBody } from './thread-events.ts'
+import type { TurnEvents } from './thread-history.ts'
 import type { Claim, Owner, Work } from './thread-records.ts'
-import type { Change, ChangeOptions, StoredThread } from './thread-store.ts'
+import type { Change, ChangeOptions, SavedCheckpoint, StoredThread, TurnRecord } from './thread-store.ts'
 
 export interface WriterListener {
   /** Receives the requests of users that the writer has read from the store with a write. */
@@ -35,6 +38,8 @@ export class TurnWriter {
   readonly log: EventLog
   readonly #host: Host
   readonly #owner: Owner
+  readonly #turn: TurnRecord
+  readonly #bases: HistoryBases
   readonly #listener: WriterListener
   /** Resolves when the last requested write is done. Each write waits for the one before it. */
   #lastWrite: Promise<unknown> = Promise.resolve()
@@ -47,6 +52,8 @@ export class TurnWriter {
   constructor(host: Host, thread: string, { turn, seq }: Work, listener: WriterListener) {
     this.#host = host
     this.#owner = { thread, turn: turn.id, epoch: turn.epoch }
+    this.#turn = turn
+    this.#bases = new HistoryBases(thread)
     this.#listener = listener
     const pushed = () => host.changes.pushed(thread, turn.id)
     this.log = new EventLog(turn.id, seq, () => this.#scheduleWrite(), pushed)
@@ -59,13 +66,20 @@ export class TurnWriter {
   /** Adds an event and returns its number. `joined`: the turn whose message the event has. */
   push(event: ThreadEventBody, joined?: string): number {
     const seq = this.log.push(event)
+    this.#bases.push(seq, event)
     if (joined !== undefined) this.#joined.push({ turn: joined, seq })
     return seq
+  }
+
+  /** Reads the stored events of the turn, with which its checkpoints begin. */
+  readEvents(events: TurnEvents): void {
+    this.#bases.read(this.#turn, events)
   }
 
   /** With the next write, the events with these numbers become superseded. */
   retract(seqs: readonly number[]): void {
     this.#retracted = seqs
+    this.#bases.retract(seqs)
   }
 
   /** Stores the waiting events and renews the lease. Events that cannot be stored wait for the next write. */
@@ -144,8 +158,9 @@ export class TurnWriter {
       const isEmpty = progress.events.length === 0 && progress.droppedThrough === undefined
       if (isEmpty && !renewsLease && !extra.checkpoint) return
       try {
+        const checkpoint = extra.checkpoint && this.#withBase(extra.checkpoint)
         const decide = (stored: StoredThread, claim: Claim) =>
-          saveProgress(stored, this.#owner, { ...progress, ...extra }, claim)
+          saveProgress(stored, this.#owner, { ...progress, ...(checkpoint && { checkpoint }) }, claim)
         const requests = await this.#change(decide, { mayBeLost: !extra.checkpoint })
         this.log.stored(batch)
         this.#tellJoined(progress.joined)
@@ -158,6 +173,12 @@ export class TurnWriter {
     // The caller of this write receives its error. The next write only waits until this one is done.
     this.#lastWrite = written.catch(() => undefined)
     return written
+  }
+
+  /** Adds the last event that is stored, or is in the same write, and with whose history the checkpoint begins. */
+  #withBase(saved: SavedCheckpoint): SavedCheckpoint {
+    const base = this.#bases.of(readCheckpoint(saved.checkpoint)?.messages ?? [])
+    return base ? { ...saved, base } : saved
   }
 
   /** Wakes the readers of the turns whose messages have joined this one. */

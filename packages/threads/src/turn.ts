@@ -107,10 +107,15 @@ export function turnHandle(host: Host, runner: TurnRunner, thread: string, id: s
     thread,
     async *events({ after, signal } = {}) {
       const stored = notDeleted((await host.store.load(thread, { turn: id })) ?? newThread(thread, '', 0))
-      yield* replay(host, runner, stored, id, seqOf(stored.thread, after), signal)
+      const waited = runner.await(thread)
+      try {
+        yield* replay(host, runner, stored, id, seqOf(stored.thread, after), signal)
+      } finally {
+        waited()
+      }
     },
     get result() {
-      const result = resultOf(host, thread, id)
+      const result = resultOf(host, thread, id).finally(runner.await(thread))
       // Prevents an unhandled rejection if no caller awaits it.
       result.catch(() => undefined)
       return result

@@ -2,6 +2,7 @@
 
 import type { Answers, Json, UserMessage } from '@meanwhile/core'
 import { UnknownInterruptError } from '@meanwhile/core'
+import { sameInput } from '@meanwhile/core/calls'
 import type { SendPolicy } from './argument-checks.ts'
 import { cursorAt } from './cursor.ts'
 import { NothingToRetryError, QueueFullError, ThreadBusyError, UnknownMessageError } from './thread-errors.ts'
@@ -117,15 +118,30 @@ export function replaceMessage(
 export interface Resumption {
   readonly work: Work
   readonly cursor: string
+  /** Whether the turn runs with these answers already, and nothing has changed. */
+  readonly isRepeated?: boolean
 }
 
-/** Answers the questions of the turn. Throws {@link UnknownInterruptError} for an answer without a question. */
-export function answerTurn(stored: StoredThread, answers: Answers, claim: Claim): Change<Resumption> {
+/**
+ * Answers the questions of the turn. `mayRepeat`: answers with which the turn runs already change nothing, because its run may not have them. Throws
+ * {@link UnknownInterruptError} for an answer without a question.
+ */
+export function answerTurn(
+  stored: StoredThread,
+  answers: Answers,
+  claim: Claim,
+  mayRepeat = false,
+): Change<Resumption> {
   const { thread } = notDeleted(stored)
   const active = activeTurn(stored)
   const asked = (active?.interrupts ?? []).filter(({ id }) => !Object.hasOwn(active?.answers ?? {}, id))
-  const unknown = Object.keys(answers).filter((id) => asked.every((one) => one.id !== id))
-  if (!active) throw new UnknownInterruptError(Object.keys(answers), 'no turn of the thread waits for an answer')
+  const ids = Object.keys(answers)
+  const unknown = ids.filter((id) => asked.every((one) => one.id !== id))
+  if (!active) throw new UnknownInterruptError(ids, 'no turn of the thread waits for an answer')
+  const { answers: given = {}, status, closing } = active
+  const isGiven = (id: string) => Object.hasOwn(given, id) && sameInput(given[id], answers[id])
+  if (mayRepeat && status === 'running' && closing === undefined && ids.every(isGiven))
+    return { result: { ...resumption(thread, active, 'answer'), isRepeated: true } }
   const isAnswered = unknown.every((id) => Object.hasOwn(active.answers ?? {}, id))
   if (unknown.length > 0) throw new UnknownInterruptError(unknown, isAnswered ? 'it was answered' : undefined)
   if (active.status === 'running') throw new ThreadBusyError(thread.id, 'running')
@@ -138,8 +154,11 @@ function resumeTurn(
   cause: 'answer' | 'retry',
   claim: Claim,
 ): Change<Resumption> {
-  const work: Work = { kind: 'resume', turn, seq: thread.seq, cause }
-  return { thread: touch(thread, claim), turns: [turn], result: { work, cursor: cursorAt(thread, thread.seq) } }
+  return { thread: touch(thread, claim), turns: [turn], result: resumption(thread, turn, cause) }
+}
+
+function resumption(thread: ThreadRecord, turn: TurnRecord, cause: 'answer' | 'retry'): Resumption {
+  return { work: { kind: 'resume', turn, seq: thread.seq, cause }, cursor: cursorAt(thread, thread.seq) }
 }
 
 /** Stops the active turn. If it runs, it is only marked: its owner stops it. If it waits, this process closes it. */

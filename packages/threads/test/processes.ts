@@ -53,6 +53,7 @@ export function processOf(shared: ThreadStore): Process {
       events: (...given) => reach(() => shared.events(...given), false),
       turns: (id) => reach(() => shared.turns(id), false),
       list: (options) => reach(() => shared.list(options), false),
+      renewLeases: (...given) => reach(() => shared.renewLeases(...given), true),
       due: (...given) => reach(() => shared.due(...given), false),
       ...(shared.now && { now: () => reach(async () => (await shared.now?.()) ?? 0, false) }),
     },

@@ -15,8 +15,10 @@ import {
   type WhenBusy,
 } from '../src/index.ts'
 import { isOpen } from '../src/stores/shared.ts'
+import { type CheckedCheckpoints, checkedCheckpoints } from './checked-checkpoints.ts'
 import { LEASE } from './fake-time.ts'
 import { type Process, processOf } from './processes.ts'
+import { questionAt, shorten } from './shorten.ts'
 
 export interface RandomThreads {
   /** Returns an empty store. */
@@ -29,7 +31,8 @@ export interface RandomThreads {
   readonly runs: ReturnType<typeof propertyRuns>
 }
 
-type Kind = 'text' | 'read' | 'write' | 'ask' | 'both' | 'fail'
+/** In a turn of kind `short` the history is replaced before each step, and a tool is called. */
+type Kind = 'text' | 'read' | 'write' | 'ask' | 'both' | 'fail' | 'short'
 
 type Order =
   | { readonly type: 'say'; readonly kind: Kind; readonly whenBusy: WhenBusy }
@@ -46,6 +49,7 @@ class World {
   /** The changes that write a turn twice. Stores may write all turns of a change in one statement. */
   readonly repeating: (readonly string[])[] = []
   readonly shared: ThreadStore
+  readonly checkpoints: CheckedCheckpoints
   readonly pass: RandomThreads['pass']
   /** The texts of the messages that were sent. */
   readonly sent: string[] = []
@@ -66,7 +70,8 @@ class World {
   readonly #all: { process: Process; threads: Threads }[] = []
 
   constructor(store: ThreadStore, pass: RandomThreads['pass']) {
-    this.shared = this.#checked(store)
+    this.checkpoints = checkedCheckpoints(store)
+    this.shared = this.#checked(this.checkpoints.store)
     this.pass = pass
     const begun = this.begin()
     this.process = begun.process
@@ -140,7 +145,7 @@ class World {
       },
     })
     const script = ({ messages }: ModelRequest): ScriptResponse => {
-      const question = textOf(messages.findLast(({ role }) => role === 'user') as Message)
+      const question = textOf(messages[questionAt(messages)] as Message)
       if (!process.isDead) this.asked.push(Number(question.split(' ')[0]))
       const last = messages.at(-1)
       if (question.includes('fail') && !process.isDead && !this.#failed.has(question)) {
@@ -149,14 +154,15 @@ class World {
       }
       const pauses = [say('a '), wait(20), say('b '), wait(20), say('c ')]
       if (last?.role === 'tool') return respond(...pauses)
-      if (question.includes('read')) return respond(say('I read. '), wait(20), call('read'))
+      if (question.includes('read') || question.includes('short'))
+        return respond(say('I read. '), wait(20), call('read'))
       if (question.includes('write')) return respond(call('write'), wait(20))
       if (question.includes('ask')) return respond(say('I ask. '), call('ask'))
       if (question.includes('both')) return respond(call('ask'), call('read'), call('write'))
       return respond(...pauses)
     }
     const model = scriptedModel(Array.from({ length: 500 }, () => script))
-    return createAgent({ name: 'random', model, tools: [read, write, ask] })
+    return createAgent({ name: 'random', model, tools: [read, write, ask], middleware: [shorten] })
   }
 }
 
@@ -271,7 +277,7 @@ const order: fc.Arbitrary<Order> = fc.oneof(
     weight: 5,
     arbitrary: fc.record({
       type: fc.constant('say' as const),
-      kind: fc.constantFrom<Kind>('text', 'read', 'write', 'ask', 'both', 'fail'),
+      kind: fc.constantFrom<Kind>('text', 'read', 'write', 'ask', 'both', 'fail', 'short'),
       whenBusy: fc.constantFrom<WhenBusy>('queue', 'steer', 'preempt'),
     }),
   },
@@ -349,6 +355,7 @@ export async function checkRandomThreads({ newStore, pass, found, runs }: Random
       expect([...users, ...dropped.map(({ messageId }) => messageId)].sort()).toEqual([...world.sent].sort())
       expect(new Set(world.did).size).toBe(world.did.length)
       expect(world.repeating).toEqual([])
+      expect(world.checkpoints.faults).toEqual([])
       expect(world.errors).toEqual([])
       // After a later message was answered, no earlier one is answered.
       const place = new Map(users.map((text, index) => [Number(text.split(' ')[0]), index]))

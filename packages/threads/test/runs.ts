@@ -27,7 +27,7 @@ export interface Tables {
   renew(): Promise<void>
   newStore(): ThreadStore
   /** Returns durable runs with this agent. Runs with the same engine belong to one cluster. */
-  runsOf(agent: Agent, engine?: Engine, options?: Pick<DurableOptions, 'context'>): DurableRuns
+  runsOf(agent: Agent, engine?: Engine, options?: Pick<Partial<DurableOptions>, 'context' | 'store'>): DurableRuns
   /** Starts a worker in this process. It stops after the test. */
   work(runs: DurableRuns): void
 }

@@ -1,8 +1,8 @@
-import { createAgent, type Json, type Tool, tool } from '@meanwhile/core'
+import { agentTool, createAgent, type Json, type Tool, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
-import { type ApproveOptions, approve, redact } from '@meanwhile/middleware'
+import { type ApproveOptions, approve, isPendingApproval, redact } from '@meanwhile/middleware'
 import { createThreads, memoryThreads, type ThreadEvent } from '@meanwhile/threads'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { history, post } from '../test/page.ts'
 import { type AgUiHandlerOptions, agUiHandler } from './ag-ui/index.ts'
@@ -106,6 +106,49 @@ test('a question offers an edit only with edits, and only if approve allows it (
   }
 })
 
+test('a copy of approve with another name asks on cards, and no page edits a call or says who answers (W53, W49)', async () => {
+  for (const isInside of [false, true]) {
+    const ran: unknown[] = []
+    const inputs = [
+      { to: 'ada', amount: 5 },
+      { to: 'bob', amount: 6 },
+    ]
+    const tools = ['pay', 'lend'].map((name) =>
+      tool({
+        name,
+        description: name,
+        input: z.object({ to: z.string(), amount: z.number() }),
+        execute: (i) => ran.push(i),
+      }),
+    ) as Tool[]
+    const calls = tools.map(({ name }, index) => call(name, inputs[index] ?? {}, { id: name }))
+    const payer = createAgent({
+      name: 'payer',
+      model: scriptedModel([respond(...calls), respond(say('Done.'))]),
+      tools,
+      middleware: [{ ...approve({ tools: ['pay', 'lend'] }), name: 'approve-money' }],
+    })
+    const clerk = agentTool(payer, { name: 'clerk', description: 'c' })
+    const outer = scriptedModel([respond(call('clerk', { request: 'Go' }, { id: 'c' })), respond(say('Done.'))])
+    const agent = isInside ? createAgent({ model: outer, tools: [clerk] }) : payer
+    const threads = createThreads({ agent, store: memoryThreads() })
+    const turn = await threads.send('t', 'Go')
+    const { interrupts = [] } = await turn.result
+    expect(interrupts.map(isPendingApproval)).toEqual([true, true])
+    const chat = chatHandler({ threads, open: () => undefined, by: () => 'ada' })
+    const message = (await history(chat, 't')).at(-1)
+    const cards = (message?.parts ?? []).flatMap((part) => ('approval' in part && part.approval ? [part] : []))
+    expect(cards).toMatchObject(inputs.map((input, index) => ({ input, approval: { id: interrupts[index]?.id } })))
+    const answers = (answer: Json) => Object.fromEntries(interrupts.map(({ id }) => [id, answer]))
+    const send = (answer: Json) => post(chat, '', { id: 't', messages: [message], answers: answers(answer) })
+    expect((await send({ decision: 'edit', input: eve })).status).toBe(400)
+    await (await send({ decision: 'allow', by: 'boss' })).text()
+    expect((await turn.result).status).toBe('completed')
+    expect(ran).toEqual(inputs)
+    expect((await threads.read('t')).decisions.map(({ by }) => by)).toEqual(['ada', 'ada'])
+  }
+})
+
 test('a decision that approve does not allow is refused in both handlers, and the question stays open (W53)', async () => {
   const { threads, answers, ran } = await asking({ edits: true }, { decisions: ['deny'] })
   const { interrupts } = await threads.read('t')
@@ -117,6 +160,9 @@ test('a decision that approve does not allow is refused in both handlers, and th
 })
 
 test('an answer to a question that opens only after the thread was read is refused with 409, and the question stays open (W53, W51)', async () => {
+  // Otherwise nobody knows the id of the next question.
+  const random = vi.spyOn(crypto, 'getRandomValues').mockImplementation((zeros) => zeros)
+  onTestFinished(() => random.mockRestore())
   const first = async () => {
     await threads.answer('t', { [id]: { decision: 'allow' } })
     await vi.waitFor(async () => expect((await threads.read('t')).interrupts).toMatchObject([{ id: next }]))

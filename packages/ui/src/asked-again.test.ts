@@ -1,4 +1,4 @@
-/** Questions that a process asks again with the same ids, after another one has died: the model call was not stored, and its response is another one. */
+/** Questions that a process asks again about calls with the same ids, after another one has died: the model call was not stored, and its response is another one. */
 
 import { createAgent, type Tool, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
@@ -42,7 +42,7 @@ function mortal(shared: ThreadStore): { readonly store: ThreadStore; kill(): voi
   }
 }
 
-/** A turn that waits in a second process. The first one died when a page saw its questions about 5; now they are about 99,999, with the same ids. */
+/** A turn that waits in a second process. The first one died when a page saw its questions about 5; now they are about 99,999, and the calls have the same ids. */
 async function takenOver() {
   const shared = memoryThreads()
   const done: unknown[] = []
@@ -76,7 +76,7 @@ async function takenOver() {
     }
     void read()
   })
-  const id = await question
+  const told = await question
   first.kill()
   await vi.advanceTimersByTimeAsync(3 * LEASE)
   const threads = opened(99_999, shared)
@@ -84,8 +84,9 @@ async function takenOver() {
   await vi.advanceTimersByTimeAsync(LEASE)
   const { interrupts } = await threads.read('t')
   expect(interrupts.map(({ payload }) => Object(payload).input)).toEqual([{ amount: 99_999 }, { amount: 99_999 }])
-  expect(interrupts[0]?.id).toBe(id)
-  return { turn: turn.id, id, threads, done }
+  const id = interrupts[0]?.id ?? ''
+  expect(id).not.toBe(told)
+  return { turn: turn.id, told, id, threads, done }
 }
 
 const ALLOW = { decision: 'allow' } as const
@@ -99,14 +100,17 @@ const cards = (id: string, sum: number) => {
   }
 }
 
-test('no answer of a page counts for a question about another input than the page shows, also if it has the same id (W51, AG9)', async () => {
-  const { turn, id, threads, done } = await takenOver()
+test('no answer of a page counts for a question about another input than the page shows, whatever id it sends (W51, AG9)', async () => {
+  const { turn, told, id, threads, done } = await takenOver()
   const handler = chatHandler({ threads, open })
   const before = await threads.read('t')
   const send = async (parts: readonly object[], answers = {}) =>
     (await post(handler, '', { id: 't', messages: [{ id: turn, role: 'assistant', parts }], answers })).status
-  const { pay, asking, sign } = cards(id, 5)
-  expect([await send([pay]), await send([sign]), await send([asking], { [id]: ALLOW })]).toEqual([409, 409, 409])
+  for (const sent of [told, id]) {
+    const { pay, asking, sign } = cards(sent, 5)
+    expect([await send([pay]), await send([sign]), await send([asking], { [sent]: ALLOW })]).toEqual([409, 409, 409])
+  }
+  expect(await send([cards(told, 99_999).pay])).toBe(409)
   expect([done, await threads.read('t')]).toEqual([[], before])
   const now = cards(id, 99_999)
   const [, shown] = (await history(handler, 't')) as [UIMessage, UIMessage]

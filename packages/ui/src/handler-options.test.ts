@@ -11,6 +11,8 @@ const open = () => undefined
 const WRONG = [
   [undefined, 'threads'],
   [{ open }, 'threads'],
+  [createAgent({ model: scriptedModel([]) }), 'options'],
+  [threads, 'options'],
   [{ threads }, 'open'],
   [{ threads, open, opens: 1 }, 'opens'],
   [{ threads, open, base: 'chat' }, 'base'],

@@ -119,6 +119,12 @@ export const DEFAULT_MAX_BYTES = 10_000_000
 
 /** @throws {ConfigError} An option is missing, unknown or not valid; the error names it. */
 export function checkHandlerOptions(owner: string, options: object, names: OptionNames<HandlerOptions>): void {
+  const { stream, send } = Object(options)
+  if (stream || send)
+    throw new ConfigError(
+      'options',
+      `must be an object: ${owner}({ threads, open }), with \`threads\` from createThreads()`,
+    )
   checkOptions(owner, options, names)
   const { threads, open, base, maxBytes, files, edits, ...functions }: Partial<HandlerOptions> = options ?? {}
   if (typeof threads?.send !== 'function')

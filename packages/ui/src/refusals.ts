@@ -8,9 +8,13 @@ import { FileRefusedError } from './page-files.ts'
 export interface Refusal {
   readonly status: number
   readonly message: string
+  /** After how many seconds the client may try again. */
+  readonly retryAfter?: number
 }
 
-export const BUSY = 'The thread is busy.'
+const BUSY = 'The thread is busy.'
+/** Of an answer. */
+export const RUNNING = 'The turn is running: this answer, or another one, has arrived. Load the thread again.'
 const CHANGED = 'The thread has changed. Load it again.'
 
 /** By name, because this package otherwise needs no error class of threads. */
@@ -25,6 +29,10 @@ const REFUSALS: ReadonlyMap<string, Refusal> = new Map([
   ['ThreadBusyError', { status: 409, message: BUSY }],
   ['UnknownInterruptError', { status: 409, message: 'This question is no longer open.' }],
   ['QueueFullError', { status: 429, message: 'Too many messages wait in this thread.' }],
+  [
+    'TooManyTurnsError',
+    { status: 503, message: 'Too many turns wait on this server. Try again later.', retryAfter: 5 },
+  ],
   ['ThreadDeletedError', { status: 410, message: 'The thread was deleted.' }],
 ])
 

@@ -69,6 +69,72 @@ test.for([
   }
 })
 
+/** The same message as requests to both handlers. */
+const messages = {
+  chat: (id: string) => ({ id, messages: [{ id: 'new', role: 'user', parts: [{ type: 'text', text: 'hello' }] }] }),
+  agUi: (threadId: string) => ({ threadId, runId: 'r', messages: [{ id: 'new', role: 'user', content: 'hello' }] }),
+}
+
+test('a message is refused by allow, by open, with 429 and with 503, in this order and before anything is stored, in both handlers (W63)', async () => {
+  const { agent, open: go } = chat()
+  const threads = createThreads({ agent, store: memoryThreads(), maxRunning: 1, maxWaiting: 1, maxQueued: 1 })
+  await threads.send('full', 'slow')
+  await threads.send('full', 'hello')
+  const waiting = await threads.send('waits', 'hello', { messageId: 'new' })
+  const before = await threads.read('full')
+  const ask = async (thread: string, doors: object = {}) => {
+    const options = { threads, open: () => undefined, ...doors }
+    const agUi = new Request('http://chat.test/api/ag-ui', {
+      method: 'POST',
+      headers: json,
+      body: JSON.stringify(messages.agUi(thread)),
+    })
+    return [await post(chatHandler(options), '', messages.chat(thread)), await agUiHandler(options)(agUi)]
+  }
+  const statuses = async (thread: string, doors?: object) => {
+    const responses = await ask(thread, doors)
+    for (const response of responses) await response.body?.cancel()
+    return responses.map(({ status, headers }) => [status, headers.get('retry-after')])
+  }
+  const no = (status: number) => () => new Response(null, { status })
+  for (const thread of ['full', 'new']) {
+    expect(await statuses(thread, { allow: no(402), open: no(403) })).toEqual([
+      [402, null],
+      [402, null],
+    ])
+    expect(await statuses(thread, { open: no(403) })).toEqual([
+      [403, null],
+      [403, null],
+    ])
+  }
+  expect(await statuses('full')).toEqual([
+    [429, null],
+    [429, null],
+  ])
+  expect(await statuses('new')).toEqual([
+    [503, '5'],
+    [503, '5'],
+  ])
+  const text = 'Too many turns wait on this server. Try again later.'
+  const told = await Promise.all((await ask('new')).map((response) => response.json()))
+  expect(told).toEqual([{ error: 'TooManyTurnsError', message: text }, { error: text }])
+  expect(await threads.read('full')).toEqual(before)
+  expect((await threads.list()).map(({ id }) => id)).toEqual(['waits', 'full'])
+  // The message is known, so the page only joins its turn; and a read or a stop needs no room.
+  expect(await statuses('waits')).toEqual([
+    [200, null],
+    [200, null],
+  ])
+  const handler = chatHandler({ threads, open: () => undefined })
+  const rejoined = await handler(new Request('http://chat.test/api/chat/waits/stream'))
+  expect(rejoined.status).toBe(200)
+  await rejoined.body?.cancel()
+  expect((await post(handler, '/waits/stop', {})).status).toBe(204)
+  expect(await waiting.result).toMatchObject({ status: 'stopped' })
+  go()
+  await threads.close()
+})
+
 test('a message that the queue has no room for is 429, in both handlers (W59)', async () => {
   const { agent, open: go } = chat()
   const threads = createThreads({ agent, store: memoryThreads(), maxQueued: 1 })

@@ -27,6 +27,7 @@ Examples
   npm run bench -- --threads
   npm run bench -- --durable
   npm run bench -- --saves
+  npm run bench -- server          what a turn costs a server: see npm run bench -- server --help
 
 docs/bench.md describes the files, and how to read the results.`
 }

@@ -1,3 +1,4 @@
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { afterEach, expect, test, vi } from 'vitest'
 import { callsOf, type Json } from '../vocabulary/message.ts'
@@ -230,7 +231,7 @@ test('a call is ready with exactly the first needed members, unless a key came t
         expect(types).toEqual(['tool-input-start', ...(sound ? ['tool-input-ready'] : []), ...closes, 'tool-call'])
       },
     ),
-    { numRuns: 2_000 },
+    propertyRuns({ small: 750, middle: 2_000, whole: 100_000 }),
   )
 })
 

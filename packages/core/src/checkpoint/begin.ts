@@ -3,7 +3,7 @@
 import { RunState, type RunWork } from '../state/run.ts'
 import { traceIn } from '../telemetry/around.ts'
 import type { AgentConfig } from '../vocabulary/agent-config.ts'
-import { freeze, inputMessages } from '../vocabulary/history.ts'
+import { inputMessages } from '../vocabulary/history.ts'
 import { checkOptions, type OptionNames } from '../vocabulary/option-checks.ts'
 import { checkRunOptions, type RunInput, type RunOptions } from '../vocabulary/run-options.ts'
 import type { Checkpoint } from '../vocabulary/saved-run.ts'
@@ -29,5 +29,5 @@ export async function beginRun(
   // The first span of the run links to the request that began it.
   const taken = () => checkpointOf(run, 'running', { trace: traceIn(run.context) })
   await run.saver.put(taken())
-  return freeze(taken())
+  return taken()
 }

@@ -111,7 +111,6 @@ const ASKED: Shape<Asked> = {
   answers: Array.isArray,
   payloads: optional(Array.isArray),
   past: isCount,
-  openId: optional(isText),
 }
 
 const UNDO: Shape<SavedUndo> = { key: isText, id: isText, tool: isText, hasEnded: optional(isFlag) }

@@ -4,7 +4,18 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { answersTo, tools } from '../../test/checkpoint-fixtures.ts'
-import { type Checkpoint, createAgent, interrupt, type Middleware, type Tool, tool } from '../index.ts'
+import {
+  agentTool,
+  type Checkpoint,
+  type CheckpointStore,
+  createAgent,
+  interrupt,
+  type Json,
+  type Middleware,
+  memoryStore,
+  type Tool,
+  tool,
+} from '../index.ts'
 import { call, respond, say, scriptedModel } from '../testing.ts'
 import { hash } from '../vocabulary/hash.ts'
 import { signed } from './checksum.ts'
@@ -62,7 +73,7 @@ test('questions of different runs and calls have different ids of letters, digit
         for (const id of ids) expect(id).toMatch(/^interrupt_\w+$/)
       },
     ),
-    propertyRuns({ small: 30, middle: 100, whole: 5_000 }),
+    propertyRuns({ small: 15, middle: 50, whole: 5_000 }),
   )
 })
 
@@ -79,6 +90,130 @@ test('the open questions of an older checkpoint keep their ids, also when anothe
   }
   const last = await fixtureAgent().resume(again.checkpoint ?? '', answersTo(checkpoint)).result
   expect(last.status).toBe('completed')
+})
+
+/** An agent whose model answers with the amounts, and whose tool, or a middleware of this kind, asks without saying about what. */
+function asker(by: 'tool' | 'agent' | 'wrapToolCall' | 'wrapModel' | 'beforeModel', amounts: readonly number[]) {
+  const ran: unknown[] = []
+  const asks = (answers: readonly Json[]) => answers.length === 0 && interrupt('Really?')
+  const pay = {
+    ...tool({
+      name: 'pay',
+      description: 'p',
+      input: z.looseObject({}),
+      // Nothing is stored before it starts.
+      effect: 'read',
+      execute(input, { answers }) {
+        if (by === 'tool' || by === 'agent') asks(answers)
+        ran.push(input)
+        return 'paid'
+      },
+    }),
+  } as Tool
+  const middleware: Middleware = {
+    name: 'asking',
+    ...(by === 'wrapToolCall' && {
+      async *wrapToolCall(call, next, run) {
+        asks(run.answers)
+        return yield* next(call)
+      },
+    }),
+    ...(by === 'wrapModel' && {
+      async *wrapModel(request, next, run) {
+        const message = yield* next(request)
+        asks(run.answers)
+        return message
+      },
+    }),
+    ...(by === 'beforeModel' && { beforeModel: (_, run) => void asks(run.answers) }),
+  }
+  const pays = amounts.map((amount) => respond(call('pay', { amount }, { id: 'pay_1' })))
+  const model = scriptedModel([...pays, respond(say('Done'))])
+  const inner = createAgent({ name: 'asker', model, tools: [pay], middleware: [middleware] })
+  if (by !== 'agent') return { agent: inner, ran }
+  const outer = scriptedModel([respond(call('clerk', { request: 'Go' }, { id: 'clerk_1' })), respond(say('Done'))])
+  const clerk = agentTool(inner, { name: 'clerk', description: 'c' })
+  return { agent: createAgent({ name: 'outer', model: outer, tools: [clerk] }), ran }
+}
+
+const ASKERS = ['tool', 'agent', 'wrapToolCall', 'wrapModel', 'beforeModel'] as const
+
+/** A store of a process that ends before it has stored a question. */
+const dying = (store: CheckpointStore): CheckpointStore => ({
+  ...store,
+  async save(id, checkpoint, expected) {
+    if ('interrupts' in checkpoint && Object(checkpoint.interrupts).length > 0) throw new Error('the process has ended')
+    await store.save(id, checkpoint, expected)
+  },
+})
+
+test.each(ASKERS)(
+  'if the process ends after the event of a question and before the question is stored, its answer is refused for the question of the next process: %s asks (W51, L5)',
+  async (by) => {
+    const left = memoryStore()
+    const first = asker(by, [5]).agent.stream('Go', { id: 'order-17', checkpoints: dying(left) })
+    let told = ''
+    for await (const event of first) if (event.type === 'question') told = event.id
+    await first.result.catch(() => undefined)
+    const next = asker(by, [99_999, 99_999])
+    const isStored = (await left.load('order-17')) !== undefined
+    const again = isStored
+      ? await next.agent.resume('order-17', {}, { checkpoints: left }).result
+      : await next.agent.run('Go', { id: 'order-17', checkpoints: left })
+    const [open = ''] = idsOf(again)
+    expect([idsOf(again).length, told === '', open === told]).toEqual([1, false, false])
+    const answers = { [told]: 'yes' }
+    for (const from of ['order-17', again.checkpoint ?? '']) {
+      const refused = next.agent.resume(from, answers, { checkpoints: left }).result
+      await expect(refused).rejects.toMatchObject({ name: 'UnknownInterruptError', ids: [told] })
+    }
+    expect(next.ran).toEqual([])
+    await next.agent.resume('order-17', { [open]: 'yes' }, { checkpoints: left }).result
+    expect(next.ran).toEqual([{ amount: 99_999 }])
+  },
+)
+
+test.each(ASKERS)(
+  'two runs that begin in the same way, or continue one checkpoint, ask questions with different ids: %s asks (W51)',
+  async (by) => {
+    const runs = await Promise.all([5, 99_999].map((n) => asker(by, [n]).agent.run('Go', { id: 'order-17' })))
+    expect(new Set(runs.flatMap(idsOf)).size).toBe(2)
+    const waits = asker('beforeModel', [])
+    const { checkpoint } = await waits.agent.run('Go')
+    const answers = Object.fromEntries(idsOf({ interrupts: checkpoint?.interrupts }).map((id) => [id, 'yes']))
+    const next = [5, 99_999].map((n) => asker(by === 'agent' ? 'tool' : by, [n, n]).agent)
+    const resumed = await Promise.all(next.map((agent) => agent.resume(checkpoint ?? '', answers).result))
+    expect(new Set(resumed.flatMap(idsOf)).size).toBe(resumed.flatMap(idsOf).length)
+  },
+)
+
+test('a call that asks again after the answer to a question inside it keeps its question, and has another id if it asks something else (W51, L5)', async () => {
+  for (const [payloads, same] of [
+    [['Pay 5?', 'Pay 5?'], true],
+    [['Pay 5?', 'Pay 99,999?'], false],
+  ] as const) {
+    let times = 0
+    const inner = asker('tool', [5]).agent
+    const within = agentTool(inner, { name: 'clerk', description: 'c' })
+    const both = {
+      ...ask,
+      name: 'both',
+      async execute(_: unknown, context: Parameters<NonNullable<Tool['execute']>>[1]) {
+        const payload = payloads[times++]
+        const [one] = await Promise.allSettled([within.execute?.({ request: 'Go' }, context)])
+        if (context.answers.length === 0) interrupt(payload)
+        return one?.status
+      },
+    } as Tool
+    const agent = createAgent({ model: scriptedModel([respond(call('both')), respond(say('Done'))]), tools: [both] })
+    const first = await agent.run('Go')
+    const own = first.interrupts?.find(({ payload }) => payload === payloads[0])
+    const nested = first.interrupts?.find(({ payload }) => payload === 'Really?')
+    expect([own !== undefined, nested !== undefined]).toEqual([true, true])
+    const second = await agent.resume(first.checkpoint ?? '', { [nested?.id ?? '']: 'yes' }).result
+    expect(second.interrupts?.map(({ payload }) => payload)).toEqual([payloads[1]])
+    expect(second.interrupts?.[0]?.id === own?.id).toBe(same)
+  }
 })
 
 test('a hook whose question an older checkpoint has asks it again with the same id, and its next question has another one (L18, L5)', async () => {

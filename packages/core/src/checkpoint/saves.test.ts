@@ -114,6 +114,35 @@ test('a run is saved when a model call has succeeded, a call is about to start o
   ])
 })
 
+test('the checkpoints of a run share the messages that they have in common, as frozen JSON (L13, W62)', async () => {
+  const inner = memoryStore()
+  const checkpoints: Checkpoint[] = []
+  const store: CheckpointStore = {
+    ...inner,
+    async save(id, checkpoint, expected) {
+      checkpoints.push(checkpoint as Checkpoint)
+      await inner.save(id, checkpoint, expected)
+    },
+  }
+  const { agent } = agentOf([respond(call('send')), respond(say('Done'))], { checkpoints: store })
+  const { result } = await settled(
+    agent.stream([
+      {
+        role: 'user',
+        content: [{ type: 'text', text: 'Go', providerMetadata: { at: new Date(0) as never, no: undefined } }],
+      },
+    ]),
+  )
+  const last = checkpoints.at(-1)
+  expect(last?.messages).toHaveLength(4)
+  expect(last).toStrictEqual(JSON.parse(JSON.stringify(last)))
+  for (const { messages } of checkpoints) {
+    for (const [index, message] of messages.entries()) expect(message).toBe(last?.messages[index])
+    expect(messages.every((message) => Object.isFrozen(message.content))).toBe(true)
+  }
+  expect(result?.messages[0]?.content[0]).toMatchObject({ providerMetadata: { at: new Date(0) } })
+})
+
 test('a save that nobody waits for begins 10 ms after the first call asked for it, and contains what has settled since (W33, L15)', async () => {
   const times: number[] = []
   const begun = Date.now()

@@ -4,8 +4,9 @@ import { isSaved, savedCall } from '../machine/saved-state.ts'
 import { addressOf } from '../state/address.ts'
 import { type CallEntry, isOpen } from '../state/call-entry.ts'
 import type { RunState } from '../state/run.ts'
+import { sameInput } from '../vocabulary/canonical.ts'
 import { CheckpointStoreError } from '../vocabulary/checkpoint-errors.ts'
-import { freeze } from '../vocabulary/history.ts'
+import { freeze, jsonOf } from '../vocabulary/history.ts'
 import type { Address, Interrupt, PendingInterrupt } from '../vocabulary/interrupt.ts'
 import { asJson } from '../vocabulary/json.ts'
 import { callsOf, textOf } from '../vocabulary/message.ts'
@@ -27,9 +28,8 @@ export function checkpointOf(
   end?: Partial<Unwritten<Pick<Checkpoint, 'messages' | 'result' | 'trace'>>>,
 ): Checkpoint {
   try {
-    const checkpoint = signed(JSON.parse(JSON.stringify({ ...stateOf(run, status), ...end })) as Checkpoint)
-    // The last checkpoint is frozen, because the run and its caller have it too, not only the store.
-    return status === 'running' ? checkpoint : freeze(checkpoint)
+    const { messages, ...state } = { ...stateOf(run, status), ...end }
+    return freeze(signed({ ...JSON.parse(JSON.stringify(state)), messages: messages?.map(jsonOf) } as Checkpoint))
   } catch (cause) {
     throw new CheckpointStoreError('take', run.id, 'its run contains a value that is not JSON', { cause })
   }
@@ -73,9 +73,7 @@ function stateOf(run: RunState, status: Checkpoint['status']): State {
   }
 }
 
-function unlessEmpty(texts: readonly string[]): readonly string[] | undefined {
-  return texts.length > 0 ? texts : undefined
-}
+const unlessEmpty = (texts: readonly string[]) => (texts.length > 0 ? texts : undefined)
 
 /** The resume repeats a model call that has not ended, so a call of its response keeps its id unless the run itself has dropped the call. */
 function spentIdsOf({ history, calls }: RunState): string[] {
@@ -117,7 +115,11 @@ function inCallOrder(run: RunState, entries: readonly CallEntry[]): CallEntry[] 
 function pending(run: RunState, address: Address, interrupt: Interrupt): PendingInterrupt {
   const { payload, answerSchema = answerSchemaAt(address, { middleware: run.middleware, tools: run.setup.tools }) } =
     interrupt
-  const id = run.questions.nextId(run.id, address)
+  const { checkpoint, answers = {} } = run.resumed ?? {}
+  const isIt = (one: PendingInterrupt) =>
+    !(one.id in answers) && sameInput([one.address, one.payload], [address, payload])
+  // A question that is asked again, because another one of its call was answered, keeps its id.
+  const id = checkpoint?.interrupts.find(isIt)?.id ?? run.questions.nextId(run.id, address)
   return present({ id, address, payload, answerSchema })
 }
 

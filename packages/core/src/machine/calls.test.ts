@@ -1,3 +1,4 @@
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { CallState, Judgement, Stage } from './call.ts'
@@ -175,7 +176,7 @@ function told(
 test('no fact throws, in any order, over the whole table (MA10)', () => {
   fc.assert(
     fc.property(aTable, (given) => told(given, (calls) => expect(calls.made).toBeGreaterThanOrEqual(calls.all.size))),
-    { numRuns: 300 },
+    propertyRuns({ small: 100, middle: 300, whole: 20_000 }),
   )
 })
 
@@ -190,7 +191,7 @@ test('the number of taken slots equals a recount, and call order contains each c
         expect(calls.order.filter((number) => !outer.some((call) => call.number === number))).toEqual([])
       }),
     ),
-    { numRuns: 300 },
+    propertyRuns({ small: 100, middle: 300, whole: 20_000 }),
   )
 })
 
@@ -207,7 +208,7 @@ test('the number of slots that the inner calls of one maker hold equals a recoun
         )
       }),
     ),
-    { numRuns: 300 },
+    propertyRuns({ small: 100, middle: 300, whole: 20_000 }),
   )
 })
 
@@ -220,7 +221,7 @@ test('no execution passes a gate without a free slot of the run (MA1, MA12)', ()
         expect(calls.slotsTaken).toBeLessThanOrEqual(Math.max(calls.limit, slotsTaken))
       }),
     ),
-    { numRuns: 300 },
+    propertyRuns({ small: 100, middle: 300, whole: 20_000 }),
   )
 })
 
@@ -278,6 +279,6 @@ test('calls that are past leave nothing in the table: no state, no place, no cou
         expect([...calls.waiting].filter(({ call }) => !calls.all.has(call))).toEqual([])
       }),
     ),
-    { numRuns: 300 },
+    propertyRuns({ small: 100, middle: 300, whole: 20_000 }),
   )
 })

@@ -11,7 +11,7 @@ import { attemptOver, callAnnounced, callWritten, readerShown } from '../tool-ca
 import { namesOf } from '../vocabulary/aliases.ts'
 import { RunCancelled } from '../vocabulary/errors.ts'
 import type { AttemptFailed, CustomEvent, DiscardCause } from '../vocabulary/events.ts'
-import { ReadOnlySet } from '../vocabulary/frozen.ts'
+import { readOnly } from '../vocabulary/frozen.ts'
 import { freeze, isAssistantMessage } from '../vocabulary/history.ts'
 import { boundedAnswer } from '../vocabulary/input-limits.ts'
 import { type AssistantMessage, callsOf, type ToolCall, withFittingReason } from '../vocabulary/message.ts'
@@ -225,7 +225,7 @@ export function requestOf(run: RunState): ModelRequest {
     instructions: setup.instructions,
     messages: history.messages,
     tools: definitionsOf(setup.tools, config),
-    ...(setup.tools.length > 0 && { toolNames: new ReadOnlySet(namesOf(setup.tools)) }),
+    ...(setup.tools.length > 0 && { toolNames: readOnly(namesOf(setup.tools)) }),
     toolChoice: config.toolChoice,
     ...(config.output && { output: config.output.format }),
     settings: config.settings,

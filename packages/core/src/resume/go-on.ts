@@ -59,11 +59,8 @@ export async function load(run: RunState, { from, answers, rerun }: Resumption):
   run.calls.abandoned.push(...checkpoint.abandoned)
   run.questions.restore(checkpoint.questions)
   for (const { id } of interrupts) run.questions.mark(id)
-  for (const one of interrupts) {
-    if (isNested(one.address)) continue
-    if (one.id in given) run.questions.answer(one, given[one.id] as Json)
-    else run.questions.keep(run.id, one)
-  }
+  for (const one of interrupts)
+    if (one.id in given && !isNested(one.address)) run.questions.answer(one, given[one.id] as Json)
   run.values.restore(checkpoint.values)
   if (rerun) run.rerun = rerun
   return checkpoint

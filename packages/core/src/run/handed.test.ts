@@ -221,6 +221,7 @@ const again: Middleware = {
 async function played(vandal: Vandal) {
   let ids = 0
   vi.spyOn(crypto, 'randomUUID').mockImplementation(() => `00000000-0000-0000-0000-00000000000${++ids}`)
+  vi.spyOn(crypto, 'getRandomValues').mockImplementation((zeros) => zeros)
   const log: Log = { inputs: [], undone: [] }
   const model = scriptedModel(script)
   const store = storeOf(vandal)

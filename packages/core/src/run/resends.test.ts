@@ -1,3 +1,4 @@
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { assembled, type Chunk } from '../../test/assembled.ts'
@@ -72,7 +73,7 @@ test('arguments in pieces are never mistaken for re-sends, no matter how they ar
       expect(call.input).toEqual(JSON.parse(text))
       expect(shown).toBe(text)
     }),
-    { numRuns: 500 },
+    propertyRuns({ small: 200, middle: 500, whole: 20_000 }),
   )
 })
 
@@ -83,6 +84,6 @@ test('arguments that are sent again at a brace and then anywhere are recognized 
       const sent = [...new Set([1, ...cutsOf(text, where), text.length])].map((end) => text.slice(0, end))
       expect((await callOf(...sent)).call.input).toEqual(JSON.parse(text))
     }),
-    { numRuns: 500 },
+    propertyRuns({ small: 200, middle: 500, whole: 20_000 }),
   )
 })

@@ -10,19 +10,24 @@ const NONE: Asked = { answers: Object.freeze([]), past: 0 }
 
 export class Questions {
   #asked: SavedQuestions = {}
+  readonly #random: string = crypto.getRandomValues(new Uint32Array(3)).join('_')
   /** The ids of the questions that a reader has seen. */
   readonly #told: Set<string> = new Set()
 
   /** The questions from an address, with their answers, first to last. */
   askedAt(address: Address): Asked {
     // Each execution looks for its answers, and few runs have any: this avoids computing the address.
-    return this.isEmpty ? NONE : this.#at(canonical(address))
+    const text = this.isEmpty ? '' : canonical(address)
+    return Object.hasOwn(this.#asked, text) ? (this.#asked[text] as Asked) : NONE
   }
 
-  /** The id of the next question from an address. It contains the run, the address and the number as they are, so no two questions have the same. */
+  /**
+   * The id of the next question from an address. It contains the run, the address and the number as they are, so no two questions have the same. The
+   * random part distinguishes it from a question of a process that has ended before the question was stored.
+   */
   nextId(runId: string, address: Address): string {
-    const { answers, past, openId } = this.#at(canonical(address))
-    return openId ?? `interrupt_${word(canonical([runId, address, past + answers.length + 1]))}`
+    const { answers, past } = this.askedAt(address)
+    return `interrupt_${word(canonical([runId, address, past + answers.length + 1]))}_${this.#random}`
   }
 
   /** Records that a reader sees a question. Returns whether it is the first time. */
@@ -31,21 +36,15 @@ export class Questions {
   }
 
   answer({ address, payload }: PendingInterrupt, answer: Json): void {
-    const text = canonical(address)
     // Earlier versions did not save payloads.
-    const { answers, payloads = answers.map(() => null), past } = this.#at(text)
-    this.#asked = {
-      ...this.#asked,
-      [text]: freeze({ answers: [...answers, answer], payloads: [...payloads, payload], past }),
-    }
+    const { answers, payloads = answers.map(() => null), past } = this.askedAt(address)
+    this.#put(address, { answers: [...answers, answer], payloads: [...payloads, payload], past })
   }
 
   /** Called when the tool, hook or wrap at this address has finished: its next question is a new one. */
   done(address: Address): void {
-    if (this.isEmpty) return
-    const text = canonical(address)
-    const { answers, past } = this.#at(text)
-    if (answers.length > 0) this.#asked = { ...this.#asked, [text]: { ...NONE, past: past + answers.length } }
+    const { answers, past } = this.askedAt(address)
+    if (answers.length > 0) this.#put(address, { ...NONE, past: past + answers.length })
   }
 
   get isEmpty(): boolean {
@@ -60,15 +59,8 @@ export class Questions {
     this.#asked = saved
   }
 
-  /** Called for a question of a checkpoint without an answer: it keeps its id, which an earlier version may have computed in another way. */
-  keep(runId: string, { id, address }: PendingInterrupt): void {
-    if (this.nextId(runId, address) === id) return
-    const text = canonical(address)
-    this.#asked = { ...this.#asked, [text]: { ...this.#at(text), openId: id } }
-  }
-
-  #at(text: string): Asked {
-    return Object.hasOwn(this.#asked, text) ? (this.#asked[text] as Asked) : NONE
+  #put(address: Address, asked: Asked): void {
+    this.#asked = { ...this.#asked, [canonical(address)]: freeze(asked) }
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { HistoryError } from '../vocabulary/errors.ts'
 import type { AgentEventBody } from '../vocabulary/events.ts'
-import { ReadOnlySet } from '../vocabulary/frozen.ts'
+import { readOnly } from '../vocabulary/frozen.ts'
 import { callIds, freeze } from '../vocabulary/history.ts'
 import { type AssistantMessage, callsOf, type Message, type ToolMessage } from '../vocabulary/message.ts'
 import type { AgentState } from '../vocabulary/middleware.ts'
@@ -11,7 +11,7 @@ export class RunHistory {
   /** Ids that calls have or may get. No other call may have them. */
   readonly takenIds: Set<string> = new Set()
   /** The same set, read-only, for models and the wraps around them. */
-  readonly ids: ReadonlySet<string> = new ReadOnlySet(this.takenIds)
+  readonly ids: ReadonlySet<string> = readOnly(this.takenIds)
   /** The ids of calls that responses have requested, also of those that failed. */
   readonly #requestedIds: Set<string> = new Set()
   /** The ids of calls that are or were in the history. */

@@ -243,10 +243,7 @@ export const INFERENCE_CACHE_WRITE_TOKENS = 'gen_ai.client.inference.usage.cache
  * server.port, gen_ai.token.modality · The part of the tokens written that is reasoning.
  */
 export const INFERENCE_REASONING_TOKENS = 'gen_ai.client.inference.usage.reasoning.output_tokens'
-/**
- * histogram · s · gen_ai.tool.name, gen_ai.tool.type, gen_ai.agent.name, error.type, meanwhile.outcome · How long an
- * `execute_tool` span lasted.
- */
+/** histogram · s · gen_ai.tool.name, gen_ai.tool.type, gen_ai.agent.name, error.type, meanwhile.outcome · How long an `execute_tool` span lasted. */
 export const EXECUTE_TOOL_DURATION = 'gen_ai.execute_tool.duration'
 /**
  * histogram · s · gen_ai.agent.name, gen_ai.request.model, error.type · How long an `invoke_agent` span lasted. The model is present if the
@@ -255,10 +252,7 @@ export const EXECUTE_TOOL_DURATION = 'gen_ai.execute_tool.duration'
 export const INVOKE_AGENT_DURATION = 'gen_ai.invoke_agent.duration'
 /** histogram · {inference_call} · gen_ai.agent.name · The model attempts of the run, including failed ones and side calls. */
 export const INVOKE_AGENT_INFERENCE_CALLS = 'gen_ai.invoke_agent.inference_calls'
-/**
- * histogram · {tool_call} · gen_ai.agent.name · The tool calls of the accepted responses, including failed ones. Early starts do not change
- * it.
- */
+/** histogram · {tool_call} · gen_ai.agent.name · The tool calls of the accepted responses, including failed ones. Early starts do not change it. */
 export const INVOKE_AGENT_TOOL_CALLS = 'gen_ai.invoke_agent.tool_calls'
 /**
  * counter · {tool_call} · gen_ai.tool.name, meanwhile.dispatch.mode, meanwhile.outcome · Calls that were executed or answered by a wrap,

@@ -10,10 +10,7 @@ import { keptJson, type OutputLimits, tooLarge } from '../vocabulary/output-limi
 import type { Tool } from '../vocabulary/tool.ts'
 import { ToolOutputError } from '../vocabulary/tool-errors.ts'
 
-/**
- * The message of a call that succeeded. Its size is checked again after its wraps. Throws {@link ToolOutputError} if the model could not
- * read the output.
- */
+/** The message of a call that succeeded. Its size is checked again after its wraps. Throws {@link ToolOutputError} if no model could read it. */
 export function resultMessage(call: ToolCall, tool: Tool, output: unknown, limits: OutputLimits): ToolMessage {
   const content = readable(tool, output)
   const message = { role: 'tool', callId: call.id, name: call.name } as const

@@ -74,6 +74,18 @@ export interface AgentOptions<
   readonly telemetry?: TelemetryOptions
 }
 
+/** Options that the AI SDK has. The type error tells the user what to write. */
+export type OtherOptions = {
+  /** @deprecated */ readonly system?: 'createAgent() has no system: write instructions'
+  /** @deprecated */ readonly stopWhen?: 'createAgent() has no stopWhen: write maxSteps'
+  /** @deprecated */ readonly temperature?: 'createAgent() has no temperature: write settings: { temperature }'
+  /** @deprecated */ readonly providerOptions?: 'createAgent() has no providerOptions: write settings'
+  /** @deprecated */ readonly maxRetries?: 'createAgent() has no maxRetries: use the middleware retryModel()'
+  /** @deprecated */ readonly prepareStep?: 'createAgent() has no prepareStep: use a middleware with beforeModel'
+  /** @deprecated */ readonly onStepFinish?: 'createAgent() has no onStepFinish: read the events of agent.stream()'
+  readonly model?: { readonly specificationVersion?: 'a model of the AI SDK: write aiSdk(model)' }
+}
+
 export const AGENT_OPTIONS: OptionNames<AgentOptions> = {
   model: '',
   name: '',
@@ -82,7 +94,7 @@ export const AGENT_OPTIONS: OptionNames<AgentOptions> = {
   tools: '',
   middleware: 'plugins prepareStep activeTools maxRetries onStepFinish onFinish',
   output: 'outputSchema outputType responseFormat schema',
-  settings: 'modelSettings temperature maxTokens maxOutputTokens',
+  settings: 'modelSettings temperature maxTokens maxOutputTokens providerOptions',
   toolChoice: '',
   maxSteps: 'maxTurns maxIterations recursionLimit stopWhen',
   toolConcurrency: '',

@@ -4,10 +4,7 @@ import { hash, sortedMembers } from './hash.ts'
 import { written } from './json-text.ts'
 import type { ToolCall } from './message.ts'
 
-/**
- * Returns JSON with sorted keys and without undefined members. A value that JSON cannot represent becomes `null`, except for numbers beyond its
- * range.
- */
+/** Returns JSON with sorted keys and without undefined members. What JSON cannot represent becomes `null`, except for numbers beyond its range. */
 export function canonical(value: unknown): string {
   return written(value, leafText, sortedMembers)
 }
@@ -18,16 +15,19 @@ function leafText(value: unknown): string {
   return JSON.stringify(value) ?? 'null'
 }
 
-const inputs = new WeakMap<ToolCall, string>()
+/** The canonical text of a call's input. Computed once per call: calls are frozen. */
+export const canonicalInput: (call: ToolCall) => string = oncePerCall(({ input }) => canonical(input))
 
-/** Returns the canonical text of a call's input. Computed once per call: calls are frozen. */
-export function canonicalInput(call: ToolCall): string {
-  let text = inputs.get(call)
-  if (text === undefined) {
-    text = canonical(call.input)
-    inputs.set(call, text)
+/** The hash of that text. It is kept where the text, which is as long as the input, is not. */
+export const inputHash: (call: ToolCall) => string = oncePerCall(({ input }) => hash(canonical(input)))
+
+function oncePerCall(textOf: (call: ToolCall) => string): (call: ToolCall) => string {
+  const texts = new WeakMap<ToolCall, string>()
+  return (call) => {
+    let text = texts.get(call)
+    if (text === undefined) texts.set(call, (text = textOf(call)))
+    return text
   }
-  return text
 }
 
 /** Whether two inputs are equal as JSON. */
@@ -39,17 +39,4 @@ export function sameInput(a: unknown, b: unknown): boolean {
 export function sameCall(a: ToolCall, b: ToolCall): boolean {
   if (a.name !== b.name || a.inputError !== b.inputError) return false
   return a.input === b.input || canonicalInput(a) === canonicalInput(b)
-}
-
-const hashes = new WeakMap<ToolCall, string>()
-
-/** Returns the hash of a call's canonical input. Computed once per call: calls are compared often, and arguments may be long. */
-export function inputHash(call: ToolCall): string {
-  let hashed = hashes.get(call)
-  if (hashed === undefined) {
-    // The canonical text is not stored here, because it is as long as the input.
-    hashed = hash(inputs.get(call) ?? canonical(call.input))
-    hashes.set(call, hashed)
-  }
-  return hashed
 }

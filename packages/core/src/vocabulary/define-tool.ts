@@ -11,10 +11,7 @@ import type { HasContext, Method, NeedsContext, Tool, ToolContext } from './tool
 import { type JsonSchema, jsonSchemaOf } from './tool-schema.ts'
 import type { Progress } from './tool-status.ts'
 
-/**
- * Returns the effect of a call with this checked input; `reversible` without `compensate` counts as `external`. Throws what the tool's own function
- * throws.
- */
+/** Returns the effect of a call with this checked input; `reversible` without `compensate` counts as `external`. Throws what the tool throws. */
 export function effectOf(tool: Tool, input: unknown): Effect {
   const effect = typeof tool.effect === 'function' ? unheard(tool.effect(input)) : (tool.effect ?? 'external')
   const known = isEffect(effect) && (effect !== 'reversible' || tool.compensate !== undefined)
@@ -57,12 +54,11 @@ type NoExecute = { readonly execute?: undefined }
 
 /** Names that other libraries have. The type error tells the user what to write. */
 type OtherWords = {
-  /** @deprecated Write `input`. */
-  readonly inputSchema?: 'tool() has no inputSchema: write input'
-  /** @deprecated Write `input`. */
-  readonly parameters?: 'tool() has no parameters: write input'
-  /** @deprecated Use the middleware `approve`. */
-  readonly needsApproval?: 'tool() has no needsApproval: use the middleware approve()'
+  /** @deprecated */ readonly inputSchema?: 'tool() has no inputSchema: write input'
+  /** @deprecated */ readonly parameters?: 'tool() has no parameters: write input'
+  /** @deprecated */ readonly outputSchema?: 'tool() has no outputSchema: write output'
+  /** @deprecated */ readonly toModelOutput?: 'tool() has no toModelOutput: write toContent'
+  /** @deprecated */ readonly needsApproval?: 'tool() has no needsApproval: use the middleware approve()'
 }
 
 /** What a tool with the effect `reversible` must have. {@link Tool} has the types. */

@@ -23,40 +23,20 @@ export function copyOfJson<Value>(value: Value): Value {
   return structuredClone(value)
 }
 
-/** A read-only view of a set. It shows later changes of that set. */
-export class ReadOnlySet<Item> implements ReadonlySet<Item> {
-  readonly #items: ReadonlySet<Item>
-
-  constructor(items: ReadonlySet<Item>) {
-    this.#items = items
-    Object.freeze(this)
+/** Returns a read-only view of a set. It shows later changes of that set. */
+export function readOnly<Item>(set: ReadonlySet<Item>): ReadonlySet<Item> {
+  const view: ReadonlySet<Item> = {
+    get size() {
+      return set.size
+    },
+    has: (item) => set.has(item),
+    forEach(act) {
+      for (const item of set) act(item, item, view)
+    },
+    entries: () => set.entries(),
+    keys: () => set.values(),
+    values: () => set.values(),
+    [Symbol.iterator]: () => set.values(),
   }
-
-  get size(): number {
-    return this.#items.size
-  }
-
-  has(item: Item): boolean {
-    return this.#items.has(item)
-  }
-
-  forEach(act: (item: Item, same: Item, set: ReadonlySet<Item>) => void): void {
-    for (const item of this) act(item, item, this)
-  }
-
-  entries(): SetIterator<[Item, Item]> {
-    return this.#items.entries()
-  }
-
-  keys(): SetIterator<Item> {
-    return this.#items.keys()
-  }
-
-  values(): SetIterator<Item> {
-    return this.#items.values()
-  }
-
-  [Symbol.iterator](): SetIterator<Item> {
-    return this.#items.values()
-  }
+  return Object.freeze(view)
 }

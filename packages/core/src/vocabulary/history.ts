@@ -8,9 +8,9 @@ import { hasParts } from './message-shape.ts'
 
 /**
  * Messages that are frozen with everything inside; `Object.isFrozen` only sees the outermost level. Only messages are stored here, because each entry
- * of a `WeakSet` slows down garbage collection.
+ * of a `WeakMap` slows down garbage collection. The value is the message as JSON, once that was needed.
  */
-const frozen = new WeakSet<object>()
+const frozen = new WeakMap<object, Message | undefined>()
 
 /** The maximum nesting of a message: its own levels, plus those of the input, output or metadata in it. */
 const DEEPEST_MESSAGE = DEEPEST + 8
@@ -29,8 +29,15 @@ export function freeze<T>(value: T): T {
     if (isMessage(one)) messages.push(one)
     for (const member of Object.values(one)) if (typeof member === 'object') left.push(member)
   }
-  for (const message of messages) frozen.add(message)
+  for (const message of messages) frozen.set(message, undefined)
   return value
+}
+
+/** Returns a frozen message as frozen JSON: always the same object, so that a save need not copy the history. */
+export function jsonOf(message: Message): Message {
+  const json = frozen.get(message) ?? freeze(JSON.parse(JSON.stringify(message)) as Message)
+  frozen.set(message, json)
+  return json
 }
 
 /** Returns the input of a run as frozen messages. The caller's messages are not changed. */
@@ -85,8 +92,7 @@ export function isAssistantMessage(value: unknown): value is AssistantMessage {
 
 /** Returns the calls of the history's last assistant message that have no result yet. */
 export function openCalls(messages: readonly Message[]): ToolCall[] {
-  const index = messages.findLastIndex((message) => message.role === 'assistant')
-  const last = index < 0 ? [] : messages.slice(index)
+  const last = messages.slice(messages.findLastIndex((message) => message.role === 'assistant'))
   const answered = new Set(last.map((message) => message.role === 'tool' && message.callId))
   return last.flatMap(callsOf).filter((call) => !answered.has(call.id))
 }

@@ -68,8 +68,9 @@ export type Address = readonly AddressPart[]
 /** A question that has no answer yet. */
 export interface PendingInterrupt<Payload extends Json = Json> {
   /**
-   * Letters, digits and underscores. It contains the id of the run, the address and the number of questions from that address, so it is the same in
-   * every process, and no other question has it. A question of an older checkpoint keeps the id that it has there.
+   * Letters, digits and underscores. It contains the id of the run, the address, the number of questions from that address and a random part, so no
+   * other question has it, and an answer to a question that was not stored is refused. The checkpoint contains it: in every process that
+   * continues the checkpoint, the question has the same id.
    */
   readonly id: string
   /** The tool or middleware that asks. */

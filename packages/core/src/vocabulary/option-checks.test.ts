@@ -48,7 +48,10 @@ test('undefined options and inherited members are not options, and long names ar
   expect(problemOf({ toString: 1 })).toMatchObject({ option: 'toString' })
   expect(problemOf({ ['x'.repeat(1e6)]: 1 })?.message.length).toBeLessThan(200)
   for (const wrong of [[], 'all', 3, null]) expect(problemOf(wrong as never)).toMatchObject({ option: 'options' })
-  expect(problemOf([], 'budget.')).toEqual({ option: 'budget', message: 'budget: must be an object' })
+  expect(problemOf([], 'budget.')).toEqual({
+    option: 'budget',
+    message: 'budget: must be an object with the options of createAgent',
+  })
 })
 
 const model = scriptedModel([respond(say('Hi.'))])

@@ -24,7 +24,8 @@ export function checkOptions<Options extends object>(
   of = '',
 ): void {
   if (options === undefined) return
-  if (!isRecord(options)) throw new ConfigError(of.slice(0, -1) || 'options', 'must be an object')
+  if (!isRecord(options))
+    throw new ConfigError(of.slice(0, -1) || 'options', `must be an object with the options of ${owner}`)
   const known: Readonly<Record<string, string>> = names
   const unknown = Object.keys(options).find((name) => options[name] !== undefined && !Object.hasOwn(known, name))
   if (unknown === undefined) return

@@ -1,4 +1,5 @@
 import { unhandledRejections } from '@meanwhile/tests/rejections'
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -170,7 +171,7 @@ test('every call in a history has exactly one result, in call order, however its
       expect(ended.toSorted()).toEqual(ids.toSorted())
       expect(vi.getTimerCount()).toBe(0)
     }),
-    { numRuns: 400 },
+    propertyRuns({ small: 150, middle: 400, whole: 20_000 }),
   )
   expect([...ends].toSorted()).toEqual([
     'AbortError',

@@ -223,8 +223,6 @@ export interface Asked {
   readonly payloads?: readonly Json[]
   /** The number of questions that were answered before these. */
   readonly past: number
-  /** The id of the open question, if an earlier version has computed it in another way. */
-  readonly openId?: string
 }
 
 /** The questions and answers in a checkpoint. The key is the canonical text of the address. */

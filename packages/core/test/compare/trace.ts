@@ -59,9 +59,13 @@ export async function traceOf(
     deeds: deeds.map(({ at, ...deed }) => [at, deed]),
     ...(left !== undefined && { left }),
   }
-  return JSON.stringify(trace, withErrors).replace(UUID, (id) => names.get(id) ?? id)
+  return JSON.stringify(trace, withErrors)
+    .replace(UUID, (id) => names.get(id) ?? id)
+    .replace(RANDOM, '')
 }
 
+/** The random part of the id of a question. */
+const RANDOM = /(?<=interrupt_\w+_93_)(_\d+){3}\b/g
 const UUID = /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/g
 
 /** A run is named after the calls that lead to it. */

@@ -133,7 +133,8 @@ export function eager<
   settings?: EagerSettings,
 ): AgentOptions<Call, Tools, Context, Out>
 export function eager(options: { readonly tools?: object }, effects: object, settings: EagerSettings = {}): object {
-  if (typeof options !== 'object' || options === null) throw new ConfigError('options', 'must be an object')
+  if (typeof options !== 'object' || options === null)
+    throw new ConfigError('options', 'must be an object: streamText(eager({ … }, { … }))')
   const given = options as SdkOptions
   if (options instanceof ToolLoopAgent)
     throw new ConfigError('options', 'is an agent; pass its options: new ToolLoopAgent(eager({ … }, { … }))')

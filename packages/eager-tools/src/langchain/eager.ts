@@ -59,7 +59,7 @@ export function eager<Options extends GivenOptions, const Middleware extends rea
   effects: Effects<Options>,
   settings: EagerSettings = {},
 ): Options {
-  if (!isObject(options)) throw new ConfigError('options', 'must be an object')
+  if (!isObject(options)) throw new ConfigError('options', 'must be an object: createAgent(eager({ … }, { … }))')
   if ('invoke' in options)
     throw new ConfigError('options', 'is an agent; pass its options: createAgent(eager({ … }, { … }))')
   if ('llm' in options)

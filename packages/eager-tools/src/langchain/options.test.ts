@@ -1,4 +1,5 @@
 import { InMemoryStore, MemorySaver } from '@langchain/langgraph'
+import { byTurns } from '@meanwhile/tests/size'
 import * as langchain from 'langchain'
 import { type AgentMiddleware, type CreateAgentParams, createMiddleware, tool } from 'langchain'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -8,6 +9,7 @@ import {
   answer,
   begin,
   type Config,
+  callOptions,
   human,
   looks,
   more,
@@ -33,6 +35,11 @@ const two = [
 ]
 const responses = [looks('0', 'z', 30), two, answer]
 const schema = z.object({ q: z.string() })
+
+const ways = ['given to eager()', 'added to its options']
+
+/** In small runs each option, member and middleware is given in one of the ways, by turns. */
+const waysOf = (place: number) => byTurns(ways, { small: 1, middle: 2, whole: 2 }, place)
 
 interface Given {
   /** Options of `createAgent` that are given to `eager()`. */
@@ -111,50 +118,28 @@ const options: { readonly [Option in keyof Required<CreateAgentParams>]: () => u
 /** These replace what `eager()` has returned, so nothing starts early. */
 const replaced: Readonly<Record<string, readonly string[]>> = { model: ['model-replaced'], tools: ['tool-replaced'] }
 
-test.for(
-  Object.keys(options).flatMap((option) =>
-    ['given to eager()', 'added to its options'].map((way) => [option, way] as const),
-  ),
-)('createAgent, %s, %s: calls, order, callbacks and texts are equal (W48)', async ([option, way]) => {
-  // Each run gets its own.
-  const own = {
-    get [option]() {
-      return options[option as keyof CreateAgentParams]?.()
-    },
-  }
-  const isAdded = way !== 'given to eager()'
-  await expectEqual(isAdded ? { added: own } : { options: own }, {
-    warnings: isAdded ? (replaced[option] ?? []) : [],
-    // The functions of the other tools note nothing.
-    isEarly: option !== 'tools' && !(isAdded && option in replaced),
-  })
-})
-
-type CallOption = Exclude<keyof Config, symbol>
-
-/** Each option of a call. */
-const callOptions: { readonly [Option in CallOption]-?: () => unknown } = {
-  configurable: () => ({ thread_id: 'other' }),
-  context: () => ({ user: 'u' }),
-  recursionLimit: () => 50,
-  maxConcurrency: () => 1,
-  timeout: () => 100_000,
-  signal: () => new AbortController().signal,
-  callbacks: () => [],
-  tags: () => ['mine'],
-  metadata: () => ({ of: 'mine' }),
-  runName: () => 'mine',
-  runId: () => '01a22391-d152-750a-a166-5d90a9b5931c',
-  store: () => new InMemoryStore(),
-  cache: () => undefined,
-  durability: () => 'sync',
-  subgraphs: () => true,
-}
+test.for(Object.keys(options).flatMap((option, at) => waysOf(at).map((way) => [option, way] as const)))(
+  'createAgent, %s, %s: calls, order, callbacks and texts are equal (W48)',
+  async ([option, way]) => {
+    // Each run gets its own.
+    const own = {
+      get [option]() {
+        return options[option as keyof CreateAgentParams]?.()
+      },
+    }
+    const isAdded = way !== 'given to eager()'
+    await expectEqual(isAdded ? { added: own } : { options: own }, {
+      warnings: isAdded ? (replaced[option] ?? []) : [],
+      // The functions of the other tools note nothing.
+      isEarly: option !== 'tools' && !(isAdded && option in replaced),
+    })
+  },
+)
 
 test.for(Object.keys(callOptions))(
   'a call with %s: calls, order, callbacks and texts are equal (W48)',
   async (option) => {
-    await expectEqual({ config: { [option]: callOptions[option as CallOption]() } })
+    await expectEqual({ config: { [option]: callOptions[option as keyof typeof callOptions]() } })
   },
 )
 
@@ -174,9 +159,7 @@ const members: { readonly [Name in Member]: () => AgentMiddleware[Name] } = {
   afterAgent: () => () => undefined,
 }
 
-const ways = ['given to eager()', 'added to its options']
-
-test.for(Object.keys(members).flatMap((member) => ways.map((way) => [member, way] as const)))(
+test.for(Object.keys(members).flatMap((member, at) => waysOf(at).map((way) => [member, way] as const)))(
   'a middleware with %s, %s: calls, order, callbacks and texts are equal (W48)',
   async ([member, way]) => {
     const middleware = [{ name: 'own', [member]: members[member as Member]() }]
@@ -244,22 +227,21 @@ test('every middleware that LangChain exports has a row (W48)', () => {
   expect([...Object.keys(middlewares), ...others].sort()).toEqual(exported.sort())
 })
 
-test.for(Object.keys(middlewares).flatMap((name) => ways.map((way, at) => [name, way, at] as const)))(
-  '%s, %s: calls, order, callbacks and texts are equal (W48)',
-  async ([name, , at]) => {
-    const { make, warns = [[], []], wasted = [0, 0] } = middlewares[name] as Row
-    const given = {
-      get middleware() {
-        return [make()]
-      },
-    }
-    await expectEqual(at === 0 ? { options: given } : { added: given }, {
-      warnings: warns[at] ?? [],
-      wasted: wasted[at] ?? 0,
-      isEarly: warns[at] !== unknown,
-    })
-  },
-)
+test.for(
+  Object.keys(middlewares).flatMap((name, at) => waysOf(at).map((way) => [name, way, ways.indexOf(way)] as const)),
+)('%s, %s: calls, order, callbacks and texts are equal (W48)', async ([name, , at]) => {
+  const { make, warns = [[], []], wasted = [0, 0] } = middlewares[name] as Row
+  const given = {
+    get middleware() {
+      return [make()]
+    },
+  }
+  await expectEqual(at === 0 ? { options: given } : { added: given }, {
+    warnings: warns[at] ?? [],
+    wasted: wasted[at] ?? 0,
+    isEarly: warns[at] !== unknown,
+  })
+})
 
 test('a structured response after calls: everything is equal (W48)', async () => {
   const responseFormat = langchain.toolStrategy(z.object({ city: z.string() }))

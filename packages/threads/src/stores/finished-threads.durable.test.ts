@@ -83,6 +83,7 @@ async function rowsOfMethods(store: ThreadStore, run: number): Promise<Readonly<
     list: () => store.list({ limit: 3 }),
     'list after': () => store.list({ limit: 3, after: id }),
     due: () => store.due(Date.now(), 100),
+    renewLeases: () => store.renewLeases([{ turn: id, leaseUntil: 1 }], 0),
     now: async () => await store.now?.(),
     'checkpoints.load': () => checkpoints.load(id),
     'checkpoints.save': () => checkpoints.save(id, { runId: id, revision: 2 }, 1),

@@ -1,8 +1,11 @@
 /** Stores threads in memory: for tests, and for conversations that may be lost with the process. */
 
+import { type AssistantMessage, textOf } from '@meanwhile/core'
+import { checkpointText, loadedCheckpoint } from '../stored-checkpoint.ts'
 import { newestTurn } from '../thread-records.ts'
 import type {
   Change,
+  EventQuery,
   LoadOptions,
   StoredEvent,
   StoredThread,
@@ -10,14 +13,17 @@ import type {
   ThreadStore,
   TurnRecord,
 } from '../thread-store.ts'
-import { byNumber, checkpointText, conflictOf, isOpen } from './shared.ts'
+import { byNumber, conflictOf, isOpen } from './shared.ts'
 
 interface ThreadData {
   thread: ThreadRecord
   /** By id. */
-  readonly turns: Map<string, TurnRecord & { readonly isSuperseded?: true }>
+  readonly turns: Map<string, KeptTurn>
   events: (StoredEvent & { readonly isSuperseded?: true })[]
 }
+
+/** A turn. If its `text` is that of its last message, it has that message instead, so that each text is kept once. */
+type KeptTurn = TurnRecord & { readonly isSuperseded?: true; readonly answer?: AssistantMessage }
 
 /** Stores threads in memory. The messages of a thread stay in memory until the thread is deleted. */
 export function memoryThreads(): ThreadStore {
@@ -27,12 +33,9 @@ export function memoryThreads(): ThreadStore {
   const revisions = new Map<string, { readonly revision: number; readonly savedAt: number; readonly text: string }>()
 
   const checkpoints: ThreadStore['checkpoints'] = {
-    async load(id) {
-      const found = revisions.get(id)
-      return found && JSON.parse(found.text)
-    },
+    load: (id) => loadedCheckpoint(id, async () => revisions.get(id)?.text, events),
     async save(id, checkpoint, expected) {
-      saveCheckpoint(id, checkpointText(checkpoint, expected), checkpoint.revision, expected)
+      saveCheckpoint(id, checkpointText({ checkpoint, expected }), checkpoint.revision, expected)
     },
     async delete(id) {
       revisions.delete(id)
@@ -59,15 +62,13 @@ export function memoryThreads(): ThreadStore {
     const turns = [...data.turns.values()].filter(({ isSuperseded }) => !isSuperseded)
     const newest = newestTurn(turns)
     const isNamed = (one: TurnRecord) => one.id === turn || one.messageId === messageId
-    return copy({
-      thread: data.thread,
-      turns: turns.filter((turn) => isOpen(turn) || turn === newest || isNamed(turn)).sort(byNumber),
-    })
+    const loaded = turns.filter((turn) => isOpen(turn) || turn === newest || isNamed(turn)).sort(byNumber)
+    return copy({ thread: data.thread, turns: loaded.map(withText) })
   }
 
   function write(id: string, change: Change<unknown>): void {
     const { checkpoint, droppedThrough, supersededFrom } = change
-    const text = checkpoint && checkpointText(checkpoint.checkpoint, checkpoint.expected)
+    const text = checkpoint && checkpointText(checkpoint)
     if (checkpoint) checkRevision(checkpoint.id, checkpoint.expected)
     const thread = change.thread ?? threads.get(id)?.thread
     if (!thread) return
@@ -84,8 +85,8 @@ export function memoryThreads(): ThreadStore {
         revisions.delete(turn.id)
       }
     }
-    for (const turn of written.turns) data.turns.set(turn.id, turn)
     for (const event of written.events) data.events.push(event)
+    for (const turn of written.turns) data.turns.set(turn.id, withAnswer(turn, data.events))
     if (droppedThrough !== undefined)
       data.events = data.events.filter(({ seq, isKept }) => isKept || seq > droppedThrough)
     const retracted = new Set(change.retracted)
@@ -102,6 +103,15 @@ export function memoryThreads(): ThreadStore {
     else open.delete(id)
   }
 
+  async function events(
+    id: string,
+    { after = 0, turn, keptOnly = false, limit = Number.POSITIVE_INFINITY }: EventQuery = {},
+  ): Promise<readonly StoredEvent[]> {
+    const fits = (one: ThreadData['events'][number]) =>
+      !one.isSuperseded && one.seq > after && (!turn || one.turn === turn) && (!keptOnly || one.isKept)
+    return copy((threads.get(id)?.events ?? []).filter(fits).slice(0, limit))
+  }
+
   return {
     checkpoints,
     async load(id, options) {
@@ -112,14 +122,15 @@ export function memoryThreads(): ThreadStore {
       write(id, change)
       return change.result
     },
-    async events(id, { after = 0, turn, keptOnly = false, limit = Number.POSITIVE_INFINITY } = {}) {
-      const fits = (one: ThreadData['events'][number]) =>
-        !one.isSuperseded && one.seq > after && (!turn || one.turn === turn) && (!keptOnly || one.isKept)
-      return copy((threads.get(id)?.events ?? []).filter(fits).slice(0, limit))
-    },
+    events,
     async turns(id) {
       const turns = [...(threads.get(id)?.turns.values() ?? [])]
-      return copy(turns.filter(({ isSuperseded }) => !isSuperseded).sort(byNumber))
+      return copy(
+        turns
+          .filter(({ isSuperseded }) => !isSuperseded)
+          .sort(byNumber)
+          .map(withText),
+      )
     },
     async list({ after, limit }) {
       const all = [...threads.values()].map(({ thread }) => thread).reverse()
@@ -127,11 +138,23 @@ export function memoryThreads(): ThreadStore {
       const live = after !== undefined && from === 0 ? [] : all.slice(from).filter(({ isDeleted }) => !isDeleted)
       return copy(live.slice(0, limit))
     },
+    async renewLeases(turns, lease) {
+      const known = new Map(turns.map(({ turn, leaseUntil }) => [turn, leaseUntil]))
+      const until = Date.now() + lease
+      const renewed = new Map<string, number>()
+      for (const id of open)
+        for (const turn of openTurns(threads.get(id)))
+          if (turn.status === 'running' && turn.closing === undefined && known.get(turn.id) === turn.leaseUntil) {
+            threads.get(id)?.turns.set(turn.id, { ...turn, leaseUntil: until })
+            renewed.set(turn.id, until)
+          }
+      return renewed
+    },
     async due(now, limit) {
       const due: string[] = []
       for (const id of open) {
         const data = threads.get(id)
-        const active = data && openTurns(data).find(({ status }) => status !== 'queued')
+        const active = openTurns(data).find(({ status }) => status !== 'queued')
         const isDue = active ? active.status === 'running' && active.leaseUntil < now : data?.thread.isPaused === false
         if (isDue) due.push(id)
         if (due.length === limit) break
@@ -141,8 +164,20 @@ export function memoryThreads(): ThreadStore {
   }
 }
 
-function openTurns({ turns }: ThreadData): readonly TurnRecord[] {
-  return [...turns.values()].filter((turn) => isOpen(turn) && !turn.isSuperseded)
+function openTurns(data: ThreadData | undefined): readonly TurnRecord[] {
+  return [...(data?.turns.values() ?? [])].filter((turn) => isOpen(turn) && !turn.isSuperseded)
+}
+
+function withAnswer(turn: TurnRecord, events: ThreadData['events']): KeptTurn {
+  if (!turn.text) return turn
+  const { text, ...rest } = turn
+  const last = events.findLast((one) => one.turn === turn.id && one.event.type === 'message' && !('path' in one.event))
+  const message = last?.event.type === 'message' ? last.event.message : undefined
+  return message?.role === 'assistant' && textOf(message) === text ? { ...rest, answer: message } : turn
+}
+
+function withText({ answer, ...turn }: KeptTurn): TurnRecord {
+  return answer ? { ...turn, text: textOf(answer) } : turn
 }
 
 function superseded<One extends object>(one: One): One & { readonly isSuperseded: true } {

@@ -5,8 +5,9 @@
 
 import { randomUUID } from 'node:crypto'
 import { isConnectionLost, type PostgresRow, postgresKey } from '@meanwhile/core/stores/postgres'
+import { checkpointText } from '../stored-checkpoint.ts'
 import type { Change, ChangeOptions, StoredThread, ThreadRecord, TurnRecord } from '../thread-store.ts'
-import { checkpointText, conflictOf, storedAfter, turnRows } from './shared.ts'
+import { conflictOf, storedAfter, turnRows } from './shared.ts'
 import { CALL, CONFLICT, OTHER_ISOLATION, valuesOf, type WriteParameters } from './write-function.ts'
 
 type Decide<Result> = (stored: StoredThread | undefined, now: number) => Change<Result>
@@ -157,7 +158,7 @@ export class OwnerWrites {
       checkpoint_key: keyOf(saved?.id),
       new_revision: saved?.checkpoint.revision,
       old_revision: saved?.expected,
-      checkpoint_text: saved && checkpointText(saved.checkpoint, saved.expected),
+      checkpoint_text: saved && checkpointText(saved),
       deleted_checkpoints: deletedCheckpoints.map(postgresKey),
     }).catch((error: unknown) => {
       if (saved && codeOf(error) === CONFLICT && error instanceof Error)

@@ -1,7 +1,7 @@
 /** The statements of the store of threads in PostgreSQL. */
 
 import { readOnPrimary } from '@meanwhile/core/stores/postgres'
-import { PAUSED } from './shared.ts'
+import { NOT_CLOSING, PAUSED } from './shared.ts'
 
 /** The time of the server, in milliseconds since the epoch. */
 export const NOW: string = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
@@ -20,13 +20,13 @@ interface Keys {
 export function foundIn(name: string, { thread, turn, message }: Keys): string {
   const turns = `${name}.turns`
   const ofThread = `thread = ${thread} AND NOT superseded`
-  return `SELECT record, change, NULL AS number FROM ${name}.threads WHERE key = ${thread}
-    UNION ALL SELECT record, NULL, number FROM (
-      SELECT record, number FROM ${turns} WHERE ${ofThread} AND status IN ('queued', 'running', 'waiting')
-      UNION SELECT record, number FROM ${turns} WHERE ${ofThread} AND key = ${turn}
-      UNION SELECT record, number FROM ${turns} WHERE ${ofThread} AND message = ${message}
+  return `SELECT record, change, NULL AS number, NULL AS lease FROM ${name}.threads WHERE key = ${thread}
+    UNION ALL SELECT record, NULL, number, lease FROM (
+      SELECT record, number, lease FROM ${turns} WHERE ${ofThread} AND status IN ('queued', 'running', 'waiting')
+      UNION SELECT record, number, lease FROM ${turns} WHERE ${ofThread} AND key = ${turn}
+      UNION SELECT record, number, lease FROM ${turns} WHERE ${ofThread} AND message = ${message}
       UNION (
-        SELECT record, number FROM ${turns} WHERE ${ofThread} AND status <> 'joined' AND start IS NOT NULL
+        SELECT record, number, lease FROM ${turns} WHERE ${ofThread} AND status <> 'joined' AND start IS NOT NULL
         ORDER BY start DESC LIMIT 1
       )
     ) AS found ORDER BY number NULLS FIRST`
@@ -40,13 +40,19 @@ export function statementsIn(name: string) {
   return {
     lock: `SELECT pg_try_advisory_xact_lock($1::bigint) AS locked, ${NOW} AS now, ${synced('$2')}`,
     found: `${onPrimary}${foundIn(name, { thread: '$1', turn: '$2', message: '$3' })}`,
-    turns: `${onPrimary}SELECT record FROM ${turns} WHERE thread = $1 AND NOT superseded ORDER BY number`,
+    turns: `${onPrimary}SELECT record, lease FROM ${turns} WHERE thread = $1 AND NOT superseded ORDER BY number`,
     putThread: `INSERT INTO ${threads} (key, state, record, change) VALUES ($1, $2, $3, $4)
       ON CONFLICT (key) DO UPDATE SET state = $2, record = $3, change = $4`,
     noteChange: `UPDATE ${threads} SET change = $2 WHERE key = $1`,
     putTurn: `INSERT INTO ${turns} (key, thread, number, status, message, start, lease, record)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
       ON CONFLICT (key) DO UPDATE SET status = $4, start = $6, lease = $7, record = $8`,
+    // A turn whose row is locked is left out: nothing waits in the database for a thread.
+    renewLeases: `WITH own AS (
+        SELECT key FROM ${turns} JOIN unnest($1::text[], $2::bigint[]) AS known (turn, until) ON key = turn AND lease = until
+        WHERE status = 'running' AND NOT superseded AND ${NOT_CLOSING} FOR NO KEY UPDATE OF turns SKIP LOCKED
+      ) UPDATE ${turns} AS renewed SET lease = ${NOW} + $3 FROM own WHERE renewed.key = own.key
+      RETURNING renewed.key, renewed.lease`,
     supersedeTurns: `UPDATE ${turns} SET superseded = true WHERE thread = $1 AND start >= $2`,
     events: `${onPrimary}SELECT seq, turn, kept, event FROM ${events} WHERE thread = $1 AND seq > $2 AND NOT superseded
       AND ($3::text IS NULL OR turn = $3) AND (kept OR NOT $4) ORDER BY seq LIMIT $5`,
@@ -69,6 +75,12 @@ export function statementsIn(name: string) {
             ) LIMIT $2
         )
       ) AS due LIMIT $2`,
+    checkpoint: `${onPrimary}SELECT revision, checkpoint FROM ${checkpoints} WHERE key = $1`,
+    insertCheckpoint: `INSERT INTO ${checkpoints} (key, revision, save, saved_at, checkpoint)
+      VALUES ($1, $2, $3, clock_timestamp(), $4) ON CONFLICT (key) DO NOTHING RETURNING 1`,
+    updateCheckpoint: `UPDATE ${checkpoints} SET revision = $2, save = $3, saved_at = clock_timestamp(), checkpoint = $4
+      WHERE key = $1 AND revision = $5 RETURNING 1`,
+    deleteCheckpoints: `DELETE FROM ${checkpoints} WHERE key = ANY($1::text[])`,
     now: `${onPrimary}SELECT ${NOW} AS now`,
     forgetSuperseded: `DELETE FROM ${checkpoints} WHERE key IN (SELECT key FROM ${turns} WHERE thread = $1 AND start >= $2)`,
     eraseCheckpoints: `DELETE FROM ${checkpoints} WHERE key IN (SELECT key FROM ${turns} WHERE thread = $1)`,

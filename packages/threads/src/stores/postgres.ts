@@ -11,20 +11,22 @@ import {
   postgresKey,
   postgresStore,
 } from '@meanwhile/core/stores/postgres'
+import { checkpointText, loadedCheckpoint } from '../stored-checkpoint.ts'
 import { ThreadError } from '../thread-errors.ts'
 import type {
   Change,
   ChangeOptions,
+  EventQuery,
   LoadOptions,
+  SavedCheckpoint,
   StoredEvent,
   StoredThread,
   ThreadRecord,
   ThreadStore,
-  TurnRecord,
 } from '../thread-store.ts'
 import { NoOwnerWriteError, OwnerWrites } from './owner-writes.ts'
 import { statementsIn } from './postgres-statements.ts'
-import { turnRows } from './shared.ts'
+import { conflictOf, turnIn, turnRows } from './shared.ts'
 import { threadLocks } from './thread-locks.ts'
 
 /** The part of a connection pool that the store uses. A `Pool` of `pg` has it. */
@@ -67,7 +69,7 @@ export type PostgresThreadsOptions = PostgresOptions<PostgresThreadsPool>
  */
 export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
   const { name, query, again } = openPostgres(options, 'setUpPostgresThreads')
-  const { pool, schema } = options
+  const { pool } = options
   if (typeof pool.connect !== 'function')
     throw new ConfigError('pool', 'must have a method connect, as a Pool of pg has')
   const sql = statementsIn(name)
@@ -181,34 +183,68 @@ export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
     }
     if (droppedThrough !== undefined) await connection.query(sql.drop, [key, droppedThrough])
     if (retracted.length > 0) await connection.query(sql.retract, [key, [...retracted]])
-    // No retries inside the transaction.
-    const inside = postgresStore({ pool: connection, ...(schema !== undefined && { schema }), retries: 0 })
-    if (checkpoint) await inside.save(checkpoint.id, checkpoint.checkpoint, checkpoint.expected)
-    for (const run of deletedCheckpoints) await inside.delete(run)
+    if (checkpoint) await saveCheckpoint(connection, checkpoint, own)
+    if (deletedCheckpoints.length > 0)
+      await connection.query(sql.deleteCheckpoints, [deletedCheckpoints.map(postgresKey)])
     if (change.deletesAll) {
       for (const erase of [sql.eraseCheckpoints, sql.eraseTurns, sql.eraseEvents]) await connection.query(erase, [key])
     }
   }
 
+  async function saveCheckpoint(connection: PostgresConnection, saved: SavedCheckpoint, own: string): Promise<void> {
+    const { id, checkpoint, expected } = saved
+    const row = [postgresKey(id), checkpoint.revision, own, checkpointText(saved)]
+    const { rows } = await (expected === 0
+      ? connection.query(sql.insertCheckpoint, row)
+      : connection.query(sql.updateCheckpoint, [...row, expected]))
+    if (rows.length > 0) return
+    const { rows: found } = await connection.query(sql.checkpoint, [postgresKey(id)])
+    throw conflictOf(id, expected, found[0] && Number(found[0].revision))
+  }
+
+  async function loadCheckpoint(id: string): Promise<unknown> {
+    const read = async () => {
+      const [row] = await query(sql.checkpoint, [postgresKey(id)])
+      return row && String(row.checkpoint)
+    }
+    return await loadedCheckpoint(id, read, events)
+  }
+
+  async function events(
+    id: string,
+    { after = 0, turn, keptOnly = false, limit }: EventQuery = {},
+  ): Promise<readonly StoredEvent[]> {
+    const of = turn === undefined ? null : JSON.stringify(turn)
+    const rows = await query(sql.events, [postgresKey(id), after, of, keptOnly, limit ?? null])
+    return rows.map(eventIn)
+  }
+
   return {
-    checkpoints: postgresStore(options),
+    checkpoints: { ...postgresStore(options), load: loadCheckpoint },
     async load(id, options = {}) {
       return storedIn(await query(sql.found, foundBy(id, options)))
     },
     change,
-    async events(id, { after = 0, turn, keptOnly = false, limit = null } = {}) {
-      const of = turn === undefined ? null : JSON.stringify(turn)
-      const rows = await query(sql.events, [postgresKey(id), after, of, keptOnly, limit])
-      return rows.map(eventIn)
-    },
+    events,
     async turns(id) {
-      return (await query(sql.turns, [postgresKey(id)])).map((row) => recordIn<TurnRecord>(row))
+      return (await query(sql.turns, [postgresKey(id)])).map(({ record, lease }) => turnIn(record, lease))
     },
     async list({ after, limit }) {
       const rows = await (after === undefined
         ? query(sql.list, [limit])
         : query(sql.listAfter, [limit, postgresKey(after)]))
       return rows.map((row) => recordIn<ThreadRecord>(row))
+    },
+    async renewLeases(turns, lease) {
+      const keys = turns.map(({ turn }) => postgresKey(turn))
+      const rows = await query(sql.renewLeases, [keys, turns.map(({ leaseUntil }) => leaseUntil), lease])
+      const renewed = new Map(rows.map((row) => [row.key, Number(row.lease)]))
+      return new Map(
+        turns.flatMap(({ turn }, index) => {
+          const until = renewed.get(keys[index])
+          return until === undefined ? [] : [[turn, until] as const]
+        }),
+      )
     },
     async due(now, limit) {
       return (await query(sql.due, [now, limit])).map((row) => recordIn<ThreadRecord>(row).id)
@@ -238,7 +274,7 @@ interface Found {
 
 function storedIn([thread, ...turns]: readonly PostgresRow[]): StoredThread | undefined {
   if (!thread?.change) return undefined
-  return { thread: recordIn<ThreadRecord>(thread), turns: turns.map((turn) => recordIn<TurnRecord>(turn)) }
+  return { thread: recordIn<ThreadRecord>(thread), turns: turns.map(({ record, lease }) => turnIn(record, lease)) }
 }
 
 function recordIn<Value>({ record }: PostgresRow): Value {

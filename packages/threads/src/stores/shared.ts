@@ -1,6 +1,6 @@
 /** Functions that all stores of this package share. */
 
-import { CheckpointConflictError, type StoredCheckpoint } from '@meanwhile/core'
+import { CheckpointConflictError } from '@meanwhile/core'
 import { newestTurn } from '../thread-records.ts'
 import type { Change, StoredThread, TurnRecord } from '../thread-store.ts'
 
@@ -21,6 +21,15 @@ export function storedAfter(stored: StoredThread, change: Change<unknown>, turn?
   const newest = newestTurn(all)
   return { thread, turns: all.filter((one) => isOpen(one) || one === newest || one.id === turn) }
 }
+
+/** Returns a turn from its row: `renewLeases` renews the lease only there. */
+export function turnIn(record: unknown, lease: unknown): TurnRecord {
+  const turn: TurnRecord = JSON.parse(String(record))
+  return turn.status === 'running' ? { ...turn, leaseUntil: Number(lease) } : turn
+}
+
+/** An SQL condition: nobody has asked to stop the turn of this row. The text may also be in its metadata; then its owner renews the lease by itself. */
+export const NOT_CLOSING = `record NOT LIKE '%"closing":%'`
 
 /** The `lease` of the queued turns of a paused thread in their rows, so that `due` does not read them. */
 export const PAUSED: number = Number.MAX_SAFE_INTEGER
@@ -44,14 +53,6 @@ export function turnRows(stored: StoredThread | undefined, change: Change<unknow
 
 function isQueued({ status }: TurnRecord): boolean {
   return status === 'queued'
-}
-
-/** Returns the JSON text of a checkpoint. Throws a `RangeError` unless the revision is a safe integer above `expected`. */
-export function checkpointText(checkpoint: StoredCheckpoint, expected: number): string {
-  const { revision } = checkpoint
-  if (!Number.isSafeInteger(revision) || revision <= expected)
-    throw new RangeError(`revision ${revision} cannot be saved over revision ${expected}`)
-  return JSON.stringify(checkpoint)
 }
 
 /** Returns the error of a save over another revision than `expected`. `found`: the stored revision, if there is one. */

@@ -1,20 +1,21 @@
 /** Stores threads in a SQLite database, for the processes of one machine. */
 
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite'
-import { CheckpointCorruptError, CheckpointStoreError, ConfigError } from '@meanwhile/core'
+import { CheckpointStoreError, ConfigError } from '@meanwhile/core'
 import { setUpFile, whenUnlocked } from '@meanwhile/core/stores/sqlite'
+import { checkpointText, loadedCheckpoint } from '../stored-checkpoint.ts'
 import { ThreadError } from '../thread-errors.ts'
 import type {
   Change,
   EventQuery,
+  LeasedTurn,
   LoadOptions,
   StoredEvent,
   StoredThread,
   ThreadRecord,
   ThreadStore,
-  TurnRecord,
 } from '../thread-store.ts'
-import { checkpointText, conflictOf, PAUSED, turnRows } from './shared.ts'
+import { conflictOf, NOT_CLOSING, PAUSED, turnIn, turnRows } from './shared.ts'
 
 /** Threads and checkpoints in one SQLite file. */
 export interface SqliteThreads extends ThreadStore {
@@ -40,7 +41,7 @@ export function sqliteThreads(path: string): SqliteThreads {
     const row = sql.thread.get(keyOf(id))
     if (!row) return undefined
     const turns = sql.found.all({ thread: keyOf(id), turn: keyOf(turn), message: keyOf(messageId) })
-    return { thread: parsed<ThreadRecord>(row.record), turns: turns.map((turn) => parsed<TurnRecord>(turn.record)) }
+    return { thread: parsed<ThreadRecord>(row.record), turns: turns.map(({ record, lease }) => turnIn(record, lease)) }
   }
 
   function saveCheckpoint(id: string, text: string, revision: number, expected: number): void {
@@ -81,7 +82,7 @@ export function sqliteThreads(path: string): SqliteThreads {
     for (const seq of change.retracted ?? []) sql.retract.run(key, seq)
     if (checkpoint) {
       const { id, checkpoint: saved, expected } = checkpoint
-      saveCheckpoint(id, checkpointText(saved, expected), saved.revision, expected)
+      saveCheckpoint(id, checkpointText(checkpoint), saved.revision, expected)
     }
     for (const run of change.deletedCheckpoints ?? []) sql.deleteCheckpoint.run(keyOf(run))
     if (change.deletesAll) for (const erase of [sql.eraseCheckpoints, sql.eraseTurns, sql.eraseEvents]) erase.run(key)
@@ -125,19 +126,21 @@ export function sqliteThreads(path: string): SqliteThreads {
     }
   }
 
+  function events(id: string, query: EventQuery = {}): Promise<readonly StoredEvent[]> {
+    return whenUnlocked('load', '', () => eventsIn(sql, keyOf(id), query))
+  }
+
   return {
     checkpoints: {
-      async load(id) {
-        const row = await whenUnlocked('load', id, () => sql.checkpoint.get(keyOf(id)))
-        if (!row) return undefined
-        try {
-          return JSON.parse(String(row.checkpoint))
-        } catch (cause) {
-          throw new CheckpointCorruptError(id, 'the stored text is not JSON', { cause })
+      load(id) {
+        const read = async () => {
+          const row = await whenUnlocked('load', id, () => sql.checkpoint.get(keyOf(id)))
+          return row && String(row.checkpoint)
         }
+        return loadedCheckpoint(id, read, events)
       },
       async save(id, checkpoint, expected) {
-        const text = checkpointText(checkpoint, expected)
+        const text = checkpointText({ checkpoint, expected })
         const save = () => saveCheckpoint(id, text, checkpoint.revision, expected)
         await whenUnlocked('save', id, () => atOnce(save))
       },
@@ -162,14 +165,21 @@ export function sqliteThreads(path: string): SqliteThreads {
       if (deletesAll) await emptyLog()
       return result
     },
-    events: (id, query = {}) => whenUnlocked('load', '', () => eventsIn(sql, keyOf(id), query)),
+    events,
     turns: (id) =>
-      whenUnlocked('load', '', () => sql.turns.all(keyOf(id)).map(({ record }) => parsed<TurnRecord>(record))),
+      whenUnlocked('load', '', () => sql.turns.all(keyOf(id)).map(({ record, lease }) => turnIn(record, lease))),
     async list({ after, limit }) {
       const rows = await whenUnlocked('load', '', () =>
         after === undefined ? sql.list.all(limit) : sql.listAfter.all(keyOf(after), limit),
       )
       return rows.map(({ record }) => parsed<ThreadRecord>(record))
+    },
+    async renewLeases(turns, lease) {
+      const until = Date.now() + lease
+      const renews = ({ turn, leaseUntil }: LeasedTurn) =>
+        sql.renewLease.run(until, keyOf(turn), leaseUntil).changes === 1
+      const renewed = await whenUnlocked('save', '', () => atOnce(() => turns.filter(renews), true))
+      return new Map(renewed.map(({ turn }) => [turn, until]))
     },
     async due(now, limit) {
       const rows = await whenUnlocked('load', '', () => sql.due.all({ now, limit }))
@@ -238,7 +248,7 @@ const STATEMENTS = {
   putThread: `INSERT INTO threads (id, state, record) VALUES (:id, :state, :record)
     ON CONFLICT (id) DO UPDATE SET state = :state, record = :record`,
   // Each part has an index, so the cost does not grow with the number of turns.
-  found: `SELECT record FROM turns WHERE id IN (
+  found: `SELECT record, lease FROM turns WHERE id IN (
       SELECT id FROM turns WHERE thread = :thread AND superseded = 0 AND status IN ('queued', 'running', 'waiting')
       UNION SELECT id FROM turns WHERE thread = :thread AND superseded = 0 AND id = :turn
       UNION SELECT id FROM turns WHERE thread = :thread AND superseded = 0 AND message = :message
@@ -247,10 +257,12 @@ const STATEMENTS = {
         ORDER BY start DESC LIMIT 1
       )
     ) ORDER BY number`,
-  turns: 'SELECT record FROM turns WHERE thread = ? AND superseded = 0 ORDER BY number',
+  turns: 'SELECT record, lease FROM turns WHERE thread = ? AND superseded = 0 ORDER BY number',
   putTurn: `INSERT INTO turns (id, thread, number, status, message, start, lease, record)
     VALUES (:id, :thread, :number, :status, :message, :start, :lease, :record)
     ON CONFLICT (id) DO UPDATE SET status = :status, start = :start, lease = :lease, record = :record`,
+  renewLease: `UPDATE turns SET lease = ?
+    WHERE id = ? AND lease = ? AND status = 'running' AND superseded = 0 AND ${NOT_CLOSING}`,
   supersedeTurns: 'UPDATE turns SET superseded = 1 WHERE thread = ? AND start >= ?',
   events: `SELECT seq, turn, kept, event FROM thread_events WHERE thread = :thread AND seq > :after AND superseded = 0
     AND (:turn IS NULL OR turn = :turn) AND kept >= :kept ORDER BY seq LIMIT :limit`,

@@ -2,6 +2,7 @@
 
 import { CheckpointConflictError } from '@meanwhile/core'
 import { storeContract } from '@meanwhile/core/testing'
+import { hashAfter, NO_MESSAGES } from '../stored-checkpoint.ts'
 import type { Change, StoredEvent, ThreadRecord, ThreadStore, TurnRecord } from '../thread-store.ts'
 
 /** An empty store for one case. */
@@ -252,6 +253,38 @@ const cases: readonly (readonly [string, Check])[] = [
     },
   ],
   [
+    'a checkpoint that begins with the messages of stored events is loaded as it was saved',
+    async (store, elsewhere) => {
+      const messageOf = (text: string) => ({ role: 'user', content: `\0 \ud800 ${text}` }) as const
+      const [first, second, third] = [messageOf('a'), messageOf('b'), messageOf('c')]
+      const messages = [first, second, third]
+      const start = { type: 'turn-start', message: first, messageId: 'm1' } as const
+      const replaced = { type: 'history-replaced', messages: [first, second], runId: 'turn-1' } as const
+      const [turn, isKept] = ['turn-1', true]
+      const events: StoredEvent[] = [
+        { seq: 1, turn, isKept, event: start },
+        { seq: 5, turn, isKept, event: replaced },
+        { seq: 9, turn, isKept, event: { type: 'message', message: third, runId: turn } },
+      ]
+      const turns = [turnOf(1, 'running', { startSeq: 1 })]
+      const hashOf = (count: number) => messages.slice(0, count).reduce(hashAfter, NO_MESSAGES)
+      const saved = (revision: number, from: number, count: number) => {
+        const checkpoint = { runId: turn, revision, messages, steps: { begun: 1 } }
+        const base = { thread: '\ud800', from, seq: from, count, hash: hashOf(count) }
+        return { id: turn, checkpoint, expected: revision - 1, base }
+      }
+      const [begun, rewritten] = [saved(1, 1, 1), saved(2, 5, 2)]
+      await write(store, '\ud800', { thread: threadOf('\ud800'), turns, events, checkpoint: begun })
+      for (const reader of [store, elsewhere])
+        same(await reader.checkpoints.load(turn), begun.checkpoint, 'the checkpoint that begins with the first message')
+      await write(elsewhere, '\ud800', { checkpoint: rewritten })
+      same(await store.checkpoints.load(turn), rewritten.checkpoint, 'the checkpoint that begins with a new history')
+      const whole = { runId: turn, revision: 3, messages, steps: { begun: 2 } }
+      await store.checkpoints.save(turn, whole, 2)
+      same(await elsewhere.checkpoints.load(turn), whole, 'a checkpoint that was saved over it')
+    },
+  ],
+  [
     'list returns threads in pages, newest first and without deleted ones',
     async (store, elsewhere) => {
       for (const id of ['b', 'a', 'd', 'c']) await write(store, id, { thread: threadOf(id) })
@@ -285,6 +318,45 @@ const cases: readonly (readonly [string, Check])[] = [
       same(await elsewhere.due(100, 10), ['late'], 'the due threads after a message was added to a paused queue')
       await write(store, 'left', { thread: threadOf('left') })
       same((await elsewhere.due(100, 10)).toSorted(), ['late', 'left'], 'the due threads after the queue continues')
+    },
+  ],
+  [
+    'the leases of many turns are renewed at once, except of those whose lease has changed, that end or that are to be stopped',
+    async (store, elsewhere) => {
+      const changes = [
+        turnOf(1, 'running', { leaseUntil: 100 }),
+        turnOf(2, 'running', { leaseUntil: 200, text: '"closing":""' }),
+        turnOf(3, 'running', { leaseUntil: 101 }),
+        turnOf(4, 'waiting', { leaseUntil: 100 }),
+        turnOf(5, 'running', { leaseUntil: 100, closing: 'stopped' }),
+        turnOf(6, 'running', { leaseUntil: 100 }),
+      ]
+      for (const turn of changes) await write(store, turn.id, { thread: threadOf(turn.id), turns: [turn] })
+      const known = ['turn-1', 'turn-2', 'turn-3', 'turn-4', 'turn-5', 'none'].map((turn) => ({
+        turn,
+        leaseUntil: 100,
+      }))
+      const before = (await store.now?.()) ?? Date.now()
+      const renewed = await store.renewLeases([...known, { turn: 'turn-2', leaseUntil: 200 }], 60_000)
+      same([...renewed.keys()].toSorted(), ['turn-1', 'turn-2'], 'the renewed turns')
+      const leaseOf = async (id: string) => (await elsewhere.load(id))?.turns[0]?.leaseUntil ?? 0
+      for (const [id, until] of renewed) {
+        same(await leaseOf(id), until, `the lease of ${id} that is loaded`)
+        same((await elsewhere.turns(id))[0]?.leaseUntil, until, `the lease of ${id} among all turns`)
+        same(
+          until >= before + 60_000 && until < before + 120_000,
+          true,
+          'whether the lease is computed from the time of the store',
+        )
+      }
+      same([await leaseOf('turn-3'), await leaseOf('turn-6')], [101, 100], 'the leases of the others')
+      same((await elsewhere.due(before, 10)).toSorted(), ['turn-3', 'turn-5', 'turn-6'], 'the due threads')
+      await store.change('turn-1', (stored) => ({
+        turns: (stored?.turns ?? []).map((one) => ({ ...one, epoch: 2 })),
+        result: 'done',
+      }))
+      same(await leaseOf('turn-1'), renewed.get('turn-1'), 'the lease after a change')
+      same(await store.renewLeases([], 0), new Map(), 'what is renewed of no turns')
     },
   ],
   [

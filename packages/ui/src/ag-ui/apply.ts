@@ -51,6 +51,7 @@ export type Applied =
  * @throws {TurnChangedError} It would change another turn than `open` was shown.
  * @throws {FileRefusedError} It adds a message with a file that is not admitted.
  * @throws {QueueFullError} Too many messages wait.
+ * @throws {TooManyTurnsError} Too many turns wait.
  * @throws {EditRefusedError} An answer changes the input of a call.
  */
 export async function apply<Context>(change: ThreadChange<Context>): Promise<Applied> {
@@ -89,7 +90,7 @@ function messageRequest({ rewind: replacing }: RunInput, { id: messageId }: Said
 class ThreadRefusal extends Error {}
 
 /** Those that have their own response. */
-const RESPONSES: ReadonlySet<string> = new Set(['QueueFullError', 'ThreadChangedError'])
+const RESPONSES: ReadonlySet<string> = new Set(['QueueFullError', 'ThreadChangedError', 'TooManyTurnsError'])
 
 async function inThread<Result>(work: () => Promise<Result>): Promise<Result> {
   try {

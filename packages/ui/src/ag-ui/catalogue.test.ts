@@ -6,7 +6,7 @@ import { type Quirk, quirkResponse, quirks } from '@meanwhile/harness/quirks'
 import { retryModel } from '@meanwhile/middleware'
 import { anthropic } from '@meanwhile/models/anthropic'
 import { openai } from '@meanwhile/models/openai'
-import { ofEachKind } from '@meanwhile/tests/size'
+import { everyNth, ofEachKind } from '@meanwhile/tests/size'
 import { createThreads, memoryThreads } from '@meanwhile/threads'
 import OpenAI from 'openai'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -26,8 +26,11 @@ function modelOf({ wire }: Quirk, fetch: typeof globalThis.fetch): Model {
   return openai({ client: new OpenAI(options), model: 'm', api, idleTimeout: 100 })
 }
 
-/** In small runs one form of each quirk on each wire: the tests of the adapters read all of them. */
-const forms = ofEachKind(quirks, ({ id, wire }) => `${id} ${wire}`)
+/** In small runs every third quirk on each wire: the tests of the adapters read all of them. */
+const forms = everyNth(
+  ofEachKind(quirks, ({ id, wire }) => `${id} ${wire}`),
+  3,
+)
 
 test.for(forms)('on $wire: $title; the client has the messages of the thread (q$id, UI2, UI5)', async (quirk) => {
   const mock = mockModels({

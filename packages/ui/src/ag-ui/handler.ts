@@ -33,6 +33,8 @@ export interface AgUiHandlerOptions<Context = unknown> extends HandlerOptions<Co
  *
  * The other messages in the request are ignored. If they differ from the messages of the thread, a `MESSAGES_SNAPSHOT` replaces them.
  *
+ * A message is refused with 429 if too many wait in the thread, and with 503 and `retry-after` if too many turns wait in the process.
+ *
  * If a client disconnects, the turn continues. `POST base/:threadId/stop` stops the turn, and responds when it has ended.
  *
  * @throws {ConfigError} An option is not valid; the error names it.
@@ -44,10 +46,11 @@ export function agUiHandler<Context = unknown>(
   const { threads, base = '/api/ag-ui', maxBytes = DEFAULT_MAX_BYTES, files = {}, ...present } = options
 
   async function run(request: Request, report: Report): Promise<Response> {
-    if (!isJson(request)) return refusalResponse('UnsupportedMediaType', 415, 'The body must be application/json.')
+    if (!isJson(request))
+      return refusalResponse('UnsupportedMediaType', { status: 415, message: 'The body must be application/json.' })
     const input = runInputOf(await jsonBody(request, maxBytes))
     const unused = unusedIn(input, threads)
-    if (unused !== undefined) return refusalResponse('UnusedInput', 400, unused)
+    if (unused !== undefined) return refusalResponse('UnusedInput', { status: 400, message: unused })
     const visit = new Visit<Context>(options, request, input.threadId)
     const given = { threads, present, input }
     const applied = await apply({ ...given, visit, files, signal: request.signal })
@@ -55,20 +58,21 @@ export function agUiHandler<Context = unknown>(
   }
 
   async function stop(request: Request, threadId: string): Promise<Response> {
-    if (mayBeForged(request)) return refusalResponse('CrossSiteRequest', 403, CROSS_SITE)
+    if (mayBeForged(request)) return refusalResponse('CrossSiteRequest', { status: 403, message: CROSS_SITE })
     await new Visit<Context>(options, request, threadId).stop(request.signal)
     return noContent()
   }
 
   const guard = guarded('agUiHandler', options, maxBytes, (error) => {
     const refusal = refusalOf(error)
-    return refusal && refusalResponse(error.name, refusal.status, refusal.message)
+    return refusal && refusalResponse(error.name, refusal)
   })
   return async (request) => {
     const [threadId, action, ...more] = pathBelow(base, request) ?? ['']
     const isStop = threadId && action === 'stop' && more.length === 0
-    if (threadId !== undefined && !isStop) return refusalResponse('NotFound', 404, 'Not found.')
-    if (request.method !== 'POST') return refusalResponse('MethodNotAllowed', 405, 'Only POST is supported.')
+    if (threadId !== undefined && !isStop) return refusalResponse('NotFound', { status: 404, message: 'Not found.' })
+    if (request.method !== 'POST')
+      return refusalResponse('MethodNotAllowed', { status: 405, message: 'Only POST is supported.' })
     return guard(request, (report) => (isStop ? stop(request, threadId) : run(request, report)))
   }
 }

@@ -205,6 +205,6 @@ test('whatever happens during a run, the client has the messages of the thread w
       }
       await world.end()
     }),
-    propertyRuns({ small: 20, middle: 50, whole: 5_000 }),
+    propertyRuns({ small: 10, middle: 30, whole: 5_000 }),
   )
 }, 120_000)

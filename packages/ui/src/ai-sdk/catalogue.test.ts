@@ -2,7 +2,7 @@ import { createAgent, type Tool, tool } from '@meanwhile/core'
 import { respond, say } from '@meanwhile/core/testing'
 import { mockModels } from '@meanwhile/harness'
 import { type Quirk, quirkResponse, quirks } from '@meanwhile/harness/quirks'
-import { ofEachKind } from '@meanwhile/tests/size'
+import { everyNth, ofEachKind } from '@meanwhile/tests/size'
 import { createThreads, memoryThreads, type ThreadEvent } from '@meanwhile/threads'
 import { expect, test } from 'vitest'
 import * as z from 'zod'
@@ -24,8 +24,11 @@ function threadsOf(quirk: Quirk) {
   return createThreads({ agent: createAgent({ model, tools: tools as Tool[] }), store: memoryThreads() })
 }
 
-/** In small runs one form of each quirk on each wire: the tests of the adapters read all of them. */
-const forms = ofEachKind(quirks, ({ id, wire }) => `${id} ${wire}`)
+/** In small runs every third quirk on each wire: the tests of the adapters read all of them. */
+const forms = everyNth(
+  ofEachKind(quirks, ({ id, wire }) => `${id} ${wire}`),
+  3,
+)
 
 test.for(forms)('on $wire: $title, and a browser has the messages of the thread (UI2, UI5, q$id)', async (quirk) => {
   const threads = threadsOf(quirk)

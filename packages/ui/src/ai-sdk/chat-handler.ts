@@ -6,7 +6,7 @@ import { answersBy } from '../approvals.ts'
 import { jsonBody } from '../body.ts'
 import { guarded, type Report } from '../guarded.ts'
 import { checkHandlerOptions, DEFAULT_MAX_BYTES, HANDLER_OPTIONS, type HandlerOptions } from '../handler-options.ts'
-import { BUSY, refusalOf } from '../refusals.ts'
+import { RUNNING, refusalOf } from '../refusals.ts'
 import { CROSS_SITE, isJson, mayBeForged, pathBelow } from '../requests.ts'
 import { jsonResponse, noContent, refusalResponse } from '../responses.ts'
 import { questionOf } from '../turn/question-of.ts'
@@ -39,7 +39,8 @@ const LATE = 30_000
  *
  * A request that fails has a sentence as its response, and the name of the error in the header `x-error`: 400 if it is malformed, 403 if `allow` or `open`
  * returned a value that does not admit it, 404 for an unknown path or message, 409 if the thread is in the wrong state for it, 410 for a deleted
- * thread, 413 for a body of more than `maxBytes`, 415 for one that is not `application/json`, 429 if too many messages wait. All other errors are thrown.
+ * thread, 413 for a body of more than `maxBytes`, 415 for one that is not `application/json`, 429 if too many messages wait in the thread, 503 with
+ * `retry-after` if too many turns wait in the process. All other errors are thrown.
  *
  * If a page disconnects, the turn continues.
  *
@@ -64,7 +65,8 @@ export function chatHandler<Context = unknown>(
   }
 
   async function post(request: Request, report: Report): Promise<Response> {
-    if (!isJson(request)) return refusalResponse('UnsupportedMediaType', 415, 'The body must be application/json.')
+    if (!isJson(request))
+      return refusalResponse('UnsupportedMediaType', { status: 415, message: 'The body must be application/json.' })
     const asked = chatRequest(await jsonBody(request, maxBytes), files)
     const { thread } = asked
     const visit = new Visit<Context>(given, request, thread)
@@ -74,7 +76,7 @@ export function chatHandler<Context = unknown>(
     const waiting = turns.find(({ status }) => status === 'waiting')
     visit.checkTurn(waiting?.id)
     // Which questions are open is known when the turn has stopped.
-    if (status === 'running') return refusalResponse('ThreadBusyError', 409, BUSY)
+    if (status === 'running') return refusalResponse('ThreadBusyError', { status: 409, message: RUNNING })
     const unsigned = answersTo(interrupts, waiting?.id, asked)
     const by = await visit.signature()
     const answers = answersBy(by, unsigned, interrupts.map(questionOf), options.edits ?? false)
@@ -82,7 +84,8 @@ export function chatHandler<Context = unknown>(
   }
 
   async function ofThread(request: Request, report: Report, thread: string, route: string): Promise<Response> {
-    if (route === 'POST stop' && mayBeForged(request)) return refusalResponse('CrossSiteRequest', 403, CROSS_SITE)
+    if (route === 'POST stop' && mayBeForged(request))
+      return refusalResponse('CrossSiteRequest', { status: 403, message: CROSS_SITE })
     const visit = new Visit<Context>(given, request, thread)
     if (route === 'POST stop') {
       await visit.stop(request.signal)
@@ -98,7 +101,7 @@ export function chatHandler<Context = unknown>(
 
   const guard = guarded('chatHandler', given, maxBytes, (error) => {
     const refused = error instanceof ChatRequestError ? error : refusalOf(error)
-    return refused && refusalResponse(error.name, refused.status, refused.message)
+    return refused && refusalResponse(error.name, refused)
   })
   return async (request) => {
     const path = pathBelow(base, request)
@@ -113,7 +116,7 @@ export function chatHandler<Context = unknown>(
 const ROUTES_OF_THREAD = ['GET ', 'GET stream', 'POST stop']
 
 function notFound(): Response {
-  return refusalResponse('NotFound', 404, 'Not found.')
+  return refusalResponse('NotFound', { status: 404, message: 'Not found.' })
 }
 
 async function said<Context>(

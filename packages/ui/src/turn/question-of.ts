@@ -56,7 +56,9 @@ function kindOf({ address, payload }: PendingInterrupt): QuestionKind {
   if (!asker || !isRecord(payload)) return 'other'
   if ('middleware' in asker) {
     const isAboutCall = isCall(address.at(-2)) && typeof payload.tool === 'string'
-    return asker.middleware === 'approve' && isAboutCall ? 'approval' : 'other'
+    // A copy of `approve` may have another name.
+    const isApproval = asker.middleware === 'approve' || Array.isArray(payload.decisions)
+    return isApproval && isAboutCall ? 'approval' : 'other'
   }
   if (!isCall(asker)) return 'other'
   return payload.type === 'tool-call' && payload.id === asker.callId && payload.name === asker.tool

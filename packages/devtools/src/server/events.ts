@@ -1,0 +1,57 @@
+/** Tells open pages what changed, as server-sent events. */
+
+import type { ServerResponse } from 'node:http'
+import type { News, Traces } from '../store/traces.ts'
+import { summaryOf } from './summary.ts'
+
+const LEAST_MS = 50
+const BEAT_MS = 15_000
+
+/**
+ * Sends `hello`, then `runs` with the summaries of changed runs and `gone` with the keys of runs that are no longer kept, at most every
+ * 50 ms, and `beat` every 15 s. What still has to be sent is a set of traces, so it is bounded by the traces that are kept.
+ */
+export function sendEvents(response: ServerResponse, traces: Traces): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' })
+  const changed = new Set<string>()
+  const gone = new Set<string>()
+  let isFull = false
+  let timer: NodeJS.Timeout | undefined
+  const beat = setInterval(() => send('beat', { now: Date.now() }), BEAT_MS)
+  const unwatch = traces.watch((news: News) => {
+    for (const id of news.changed) changed.add(id)
+    for (const key of news.gone) gone.add(key)
+    arm()
+  })
+  response.on('drain', () => {
+    isFull = false
+    arm()
+  })
+  response.on('close', () => {
+    unwatch()
+    clearInterval(beat)
+    clearTimeout(timer)
+  })
+  send('hello', { now: Date.now() })
+
+  function arm(): void {
+    if (!isFull && changed.size + gone.size > 0) timer ??= setTimeout(tell, LEAST_MS)
+  }
+
+  function tell(): void {
+    timer = undefined
+    const now = Date.now()
+    const runs = [...changed].flatMap((id) => traces.runsOf(id)).map((run) => summaryOf(run, now))
+    const keys = [...gone].slice(0, MOST_GONE)
+    changed.clear()
+    gone.clear()
+    if (keys.length > 0) send('gone', { keys })
+    send('runs', { now, runs })
+  }
+
+  function send(event: string, data: object): void {
+    if (!response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)) isFull = true
+  }
+}
+
+const MOST_GONE = 10_000

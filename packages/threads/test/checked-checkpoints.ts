@@ -1,0 +1,51 @@
+/** Checks after each change of a store that every stored checkpoint is loaded as it was saved. */
+
+import { isDeepStrictEqual } from 'node:util'
+import type { StoredCheckpoint } from '@meanwhile/core'
+import type { SavedCheckpoint, ThreadStore } from '../src/index.ts'
+
+export interface CheckedCheckpoints {
+  readonly store: ThreadStore
+  /** What is wrong with checkpoints. */
+  readonly faults: readonly unknown[]
+  /** How many checkpoints were saved with the messages that events have, and how many without them. */
+  readonly saves: { readonly whole: number; readonly cut: number }
+}
+
+export function checkedCheckpoints(store: ThreadStore): CheckedCheckpoints {
+  const saved = new Map<string, StoredCheckpoint[]>()
+  const faults: unknown[] = []
+  const saves = { whole: 0, cut: 0 }
+  const note = ({ id, checkpoint, base }: SavedCheckpoint) => {
+    saves[base ? 'cut' : 'whole']++
+    // Another process may have decided on a checkpoint with the same revision.
+    saved.set(id, [...(saved.get(id) ?? []), JSON.parse(JSON.stringify(checkpoint))])
+  }
+  const check = async (id: string, known: readonly StoredCheckpoint[]) => {
+    const loaded = await store.checkpoints.load(id)
+    if (loaded !== undefined && !known.some((one) => isDeepStrictEqual(one, loaded))) faults.push({ id, loaded })
+  }
+  return {
+    faults,
+    saves,
+    store: {
+      ...store,
+      async change(id, decide, options) {
+        let deleted: readonly string[] = []
+        const result = await store.change(
+          id,
+          (stored, now) => {
+            const change = decide(stored, now)
+            if (change.checkpoint) note(change.checkpoint)
+            deleted = change.deletedCheckpoints ?? []
+            return change
+          },
+          options,
+        )
+        for (const run of deleted) saved.delete(run)
+        for (const [run, known] of saved) await check(run, known).catch((error: unknown) => faults.push(error))
+        return result
+      },
+    },
+  }
+}
