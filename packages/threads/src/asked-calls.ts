@@ -158,8 +158,7 @@ export class AskedCalls {
   }
 
   #hasWrittenAll({ content }: AssistantMessage): void {
-    for (const part of content)
-      if (part.type === 'tool-call') this.#written.set(part.id, part.input as Json)
+    for (const part of content) if (part.type === 'tool-call') this.#written.set(part.id, part.input as Json)
   }
 
   #started({ path = [], callId, maker }: ThreadEventBody & { readonly type: 'tool-start' }): void {

@@ -1,4 +1,12 @@
-import { type AssistantPart, createAgent, type Message, type Middleware, type Tool, textOf, tool } from '@meanwhile/core'
+import {
+  type AssistantPart,
+  createAgent,
+  type Message,
+  type Middleware,
+  type Tool,
+  textOf,
+  tool,
+} from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -42,7 +50,9 @@ async function changed(change: Change) {
 const callsIn = (messages: readonly Message[]) =>
   messages.flatMap((message) =>
     message.role === 'assistant'
-      ? message.content.flatMap((part) => (part.type === 'tool-call' ? [`${part.id} ${JSON.stringify(part.input)}`] : []))
+      ? message.content.flatMap((part) =>
+          part.type === 'tool-call' ? [`${part.id} ${JSON.stringify(part.input)}`] : [],
+        )
       : [],
   )
 
@@ -69,7 +79,10 @@ test('a thread has the text that a hook has put in the place of that of the mode
   const masked: Change = (messages) =>
     messages.map((message) =>
       message.role === 'assistant'
-        ? { ...message, content: message.content.map((part) => (part.type === 'text' ? { ...part, text: '***' } : part)) }
+        ? {
+            ...message,
+            content: message.content.map((part) => (part.type === 'text' ? { ...part, text: '***' } : part)),
+          }
         : message,
     )
   const { messages } = await changed(masked)

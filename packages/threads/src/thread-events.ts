@@ -1,6 +1,15 @@
 /** The types of the events that a turn emits: events of the turn itself, and events of its run. */
 
-import type { AgentEvent, AssistantMessage, Json, PathPart, PendingInterrupt, ToolMessage, Usage, UserMessage } from '@meanwhile/core'
+import type {
+  AgentEvent,
+  AssistantMessage,
+  Json,
+  PathPart,
+  PendingInterrupt,
+  ToolMessage,
+  Usage,
+  UserMessage,
+} from '@meanwhile/core'
 
 /** An error as plain data, without stack and cause. */
 export interface ErrorInfo {
