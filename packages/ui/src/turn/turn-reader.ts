@@ -86,7 +86,7 @@ export class TurnReader {
       case 'message':
         this.#stands(event)
         break
-      case 'message-changed':
+      case 'history-replaced':
         this.#changes(event)
         break
       case 'tool-start':
@@ -256,9 +256,10 @@ export class TurnReader {
   }
 
   /** A hook has changed the message of the open step. */
-  #changes({ messageId, message }: ReadEvent & { readonly type: 'message-changed' }): void {
+  #changes({ messageId, messages }: ReadEvent & { readonly type: 'history-replaced' }): void {
     const step = this.#step
-    if (!step?.message || step.messageId !== messageId) return
+    const message = messages.at(-1)
+    if (messageId === undefined || step?.messageId !== messageId || message?.role !== 'assistant') return
     if (!step.isBeginningOf(message)) this.#reset(step)
     step.stand(message, messageId)
     this.#finishReason = message.finishReason
