@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { createAgent, textOf, tool } from '@meanwhile/core'
 import { approve } from '@meanwhile/middleware'
+import { escapeInvisible } from '@meanwhile/middleware/escape-invisible'
 import { createThreads, type Turn } from '@meanwhile/threads'
 import { sqliteThreads } from '@meanwhile/threads/sqlite'
 import { z } from 'zod'
@@ -24,7 +25,8 @@ const sendMail = tool({
 const approval = approve({
   tools: ['send_mail'],
   async ask({ tool, input }) {
-    process.stdout.write(`\n${tool} ${JSON.stringify(input)}\nAllow it? (y/n)`)
+    // The model has written the input: no character of it may clear the screen or hide a part of it.
+    process.stdout.write(`\n${tool} ${escapeInvisible(JSON.stringify(input))}\nAllow it? (y/n)`)
     return (await lines.next()).value === 'y' ? { decision: 'allow' } : { decision: 'deny', reason: 'the user said no' }
   },
 })
@@ -34,9 +36,10 @@ const threads = createThreads({ agent, store })
 
 async function show(turn: Turn, after?: string) {
   for await (const event of turn.events({ signal: stop.signal, ...(after && { after }) })) {
-    if (event.type === 'text-delta') process.stdout.write(event.delta)
+    if (event.type === 'text-delta') process.stdout.write(escapeInvisible(event.delta))
     if (event.type === 'turn-resumed') process.stdout.write('\n… ')
-    if (event.type === 'turn-end') process.stdout.write(event.error ? `\n${event.error.message}\n> ` : '\n> ')
+    if (event.type === 'turn-end')
+      process.stdout.write(event.error ? `\n${escapeInvisible(event.error.message)}\n> ` : '\n> ')
   }
 }
 
@@ -47,7 +50,7 @@ process.once('SIGINT', () => {
 try {
   await threads.recover()
   const { messages, status, cursor } = await threads.read('main')
-  for (const { message } of messages) if (message.role !== 'tool') console.log(textOf(message))
+  for (const { message } of messages) if (message.role !== 'tool') console.log(escapeInvisible(textOf(message)))
   const open = await threads.turn('main')
   if (open && status !== 'idle') await show(open, cursor)
   else process.stdout.write('> ')

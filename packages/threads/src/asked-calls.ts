@@ -3,8 +3,9 @@
  * model wrote, and what was decided. The questions themselves are only stored while the turn waits.
  */
 
-import type { Answers, AssistantMessage, Json, PathPart, PendingInterrupt, ToolMessage } from '@meanwhile/core'
+import type { Answers, Json, PathPart, PendingInterrupt, ToolMessage } from '@meanwhile/core'
 import { sameInput } from '@meanwhile/core/calls'
+import { changedBy } from './changed-messages.ts'
 import { isDecision } from './decisions.ts'
 import type { Outcome } from './owner-decisions.ts'
 import type { InsideCard, InsideEvent, ThreadEventBody } from './thread-events.ts'
@@ -38,7 +39,6 @@ export class AskedCalls {
   constructor(own: readonly StoredEvent[] = [], interrupts: readonly PendingInterrupt[] = []) {
     for (const { event } of own) {
       this.#hasWritten(event)
-      if (event.type === 'message-changed') this.#hasWrittenAll(event.message)
       if (event.type === 'inside') for (const card of event.cards) this.#asked.set(keyOf(card.path), { card })
     }
     for (const card of interrupts.flatMap(cardOf))
@@ -56,8 +56,8 @@ export class AskedCalls {
         this.#hasWritten(event)
         this.#isWriting = false
         return this.flush()
-      case 'message-changed':
-        this.#hasWrittenAll(event.message)
+      case 'history-replaced':
+        this.#hasWritten(event)
         return []
       case 'tool-start':
         this.#started(event)
@@ -153,13 +153,9 @@ export class AskedCalls {
   }
 
   #hasWritten(event: ThreadEventBody): void {
-    if (event.type === 'message' && !event.path && event.message.role === 'assistant')
-      this.#hasWrittenAll(event.message)
-  }
-
-  #hasWrittenAll({ content }: AssistantMessage): void {
-    for (const part of content)
-      if (part.type === 'tool-call') this.#written.set(part.id, part.input as Json)
+    const { message } = event.type === 'message' && !event.path ? event : (changedBy(event) ?? {})
+    if (message?.role !== 'assistant') return
+    for (const part of message.content) if (part.type === 'tool-call') this.#written.set(part.id, part.input as Json)
   }
 
   #started({ path = [], callId, maker }: ThreadEventBody & { readonly type: 'tool-start' }): void {

@@ -1,6 +1,13 @@
-import { type AssistantPart, createAgent, type Message, type Middleware, type Tool, textOf, tool } from '@meanwhile/core'
+import {
+  type AssistantPart,
+  createAgent,
+  type Message,
+  type Middleware,
+  type Tool,
+  textOf,
+  tool,
+} from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
-import { assertTranscript } from '@meanwhile/harness/assert'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { createThreads, memoryThreads } from './index.ts'
@@ -36,22 +43,25 @@ async function changed(change: Change) {
   await turn.result
   const { messages } = await threads.read('t')
   const told: string[] = []
-  for await (const event of turn.events()) told.push(event.type)
+  for await (const event of turn.events())
+    if (event.type === 'history-replaced' && event.messageId !== undefined) told.push(event.messageId)
   return { messages: messages.map(({ message }) => message), ran, told }
 }
 
 const callsIn = (messages: readonly Message[]) =>
   messages.flatMap((message) =>
     message.role === 'assistant'
-      ? message.content.flatMap((part) => (part.type === 'tool-call' ? [`${part.id} ${JSON.stringify(part.input)}`] : []))
+      ? message.content.flatMap((part) =>
+          part.type === 'tool-call' ? [`${part.id} ${JSON.stringify(part.input)}`] : [],
+        )
       : [],
   )
 
 test('a thread has the calls of the model as a hook has changed them, and not those that it removed (W35)', async () => {
   const { messages, ran, told } = await changed(edited)
   expect([callsIn(messages), ran]).toEqual([['a {"n":100}'], [100]])
-  expect(told.filter((type) => type === 'message-changed')).toHaveLength(1)
-  assertTranscript(messages)
+  expect(told).toHaveLength(1)
+  expect(messages.flatMap((message) => (message.role === 'tool' ? [message.callId] : []))).toEqual(['a'])
 })
 
 test('a hook that replaces the whole history, and keeps the message of the model, changes no message of the thread (W35)', async () => {
@@ -62,7 +72,7 @@ test('a hook that replaces the whole history, and keeps the message of the model
   for (const [name, change] of Object.entries(changes)) {
     const { messages, told } = await changed(change)
     expect([name, callsIn(messages)]).toEqual([name, ['a {"n":1}', 'b {"n":2}']])
-    expect(told).not.toContain('message-changed')
+    expect(told).toEqual([])
   }
 })
 
@@ -70,7 +80,10 @@ test('a thread has the text that a hook has put in the place of that of the mode
   const masked: Change = (messages) =>
     messages.map((message) =>
       message.role === 'assistant'
-        ? { ...message, content: message.content.map((part) => (part.type === 'text' ? { ...part, text: '***' } : part)) }
+        ? {
+            ...message,
+            content: message.content.map((part) => (part.type === 'text' ? { ...part, text: '***' } : part)),
+          }
         : message,
     )
   const { messages } = await changed(masked)

@@ -1,42 +1,49 @@
 /** Detects that a hook has changed the message that the model has just written: the thread shows what the run goes on with. */
 
-import type { AssistantMessage, Message } from '@meanwhile/core'
-import type { MessageChangedEvent, ThreadEventBody } from './thread-events.ts'
+import type { AssistantMessage } from '@meanwhile/core'
+import type { ThreadEventBody } from './thread-events.ts'
 
 export class ChangedMessages {
   /** The message that the model has just written. */
   #written: { readonly id: string; readonly text: string } | undefined
 
-  /** Returns what follows from an event of the turn. */
-  read(event: ThreadEventBody): readonly MessageChangedEvent[] {
-    if ('path' in event && event.path) return []
+  /**
+   * Returns the event. If it replaces the history by one in which the message that the model has just written is another one, it has the id of that
+   * message: a history that `afterModel` returns ends with the message of the model.
+   */
+  named<Event extends ThreadEventBody>(event: Event): Event {
+    if ('path' in event && event.path) return event
     switch (event.type) {
       case 'message': {
         const { message, messageId: id = '' } = event
         this.#written = message.role === 'assistant' ? { id, text: JSON.stringify(message) } : undefined
-        return []
+        return event
       }
-      case 'history-replaced':
-        return this.#replaced(event.messages)
+      case 'history-replaced': {
+        const message = event.messages.at(-1)
+        const { id, text } = this.#written ?? {}
+        if (id === undefined || message?.role !== 'assistant') return event
+        const now = JSON.stringify(message)
+        this.#written = { id, text: now }
+        return now === text ? event : { ...event, messageId: id }
+      }
       case 'tool-start':
       case 'step-end':
         this.#written = undefined
-        return []
+        return event
       default:
-        return []
+        return event
     }
   }
+}
 
-  /** A history that `afterModel` returns ends with the message of the model. */
-  #replaced(messages: readonly Message[]): readonly MessageChangedEvent[] {
-    const message = messages.at(-1)
-    const { id: messageId, text } = this.#written ?? {}
-    if (messageId === undefined || message?.role !== 'assistant') return []
-    const now = JSON.stringify(message)
-    if (now === text) return []
-    this.#written = { id: messageId, text: now }
-    return [{ type: 'message-changed', messageId, message }]
-  }
+/** The message that a hook has changed, and its id. Undefined: the event changes none. */
+export function changedBy(
+  event: ThreadEventBody,
+): { readonly messageId: string; readonly message: AssistantMessage } | undefined {
+  if (event.type !== 'history-replaced' || event.path || event.messageId === undefined) return undefined
+  const message = event.messages.at(-1)
+  return message?.role === 'assistant' ? { messageId: event.messageId, message } : undefined
 }
 
 /** The events with the messages as hooks have changed them. */
@@ -44,7 +51,10 @@ export function shownEvents<Stored extends { readonly event: ThreadEventBody }>(
   events: readonly Stored[],
 ): readonly Stored[] {
   const changed = new Map<string, AssistantMessage>()
-  for (const { event } of events) if (event.type === 'message-changed') changed.set(event.messageId, event.message)
+  for (const { event } of events) {
+    const change = changedBy(event)
+    if (change) changed.set(change.messageId, change.message)
+  }
   if (changed.size === 0) return events
   return events.map((stored) => {
     const { event } = stored

@@ -15,6 +15,5 @@ const KEPT: ReadonlySet<string> = new Set([
   'message',
   'history-replaced',
   'inside',
-  'message-changed',
   'background-end',
 ])

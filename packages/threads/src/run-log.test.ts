@@ -146,3 +146,38 @@ test('all decisions about calls with one id are kept: a wrap may pass a call on 
   const { decisions } = await threads.read('t')
   expect(decisions).toEqual([allowed, denied].map((one) => ({ turn, ...call, ...one })))
 })
+
+test('a reader that received deltas and a worker that no longer has them compute the same numbers after a hook has changed a message (TH12, W35)', async () => {
+  const message = (text: string) =>
+    ({ role: 'assistant', content: [{ type: 'text', text }], finishReason: 'stop' }) as const
+  const runs = new FakeRuns()
+  runs.log = [
+    at('1.1', { type: 'run-start', runId }),
+    at('1.2', { type: 'history-replaced', runId, messages: [input] }),
+    at('2.1', { type: 'message', runId, message: message('Hi.') }),
+    at('2.2', { type: 'history-replaced', runId, messages: [input, message('***')] }),
+    at('2.3', { type: 'text-delta', runId, attempt: 1, delta: 'B' }),
+    at('2.4', { type: 'message', runId, message: message('Bye.') }),
+    { cursor: '2.end', event: { type: 'run-stopped' } },
+  ]
+  const threads = createThreads({ runs, store: memoryThreads() })
+  const turn = await threads.send('t', 'Hello')
+  const live = all(turn.events())
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  runs.log = runs.log.filter(({ event }) => event.type !== 'text-delta')
+  const data = { thread: 't', turn: turn.id }
+  const messages = [input, message('***'), message('Bye.')]
+  await runs.stop({
+    id: turn.id,
+    data,
+    status: 'completed',
+    attempts: 1,
+    outcome: async () => ({ messages, text: 'Bye.' }),
+  })
+  const events = await live
+  const changed = events.find(({ type }) => type === 'history-replaced')
+  const first = events.find(({ type }) => type === 'message')
+  expect(changed).toMatchObject({ messageId: Object(first).messageId })
+  expect(await all(turn.events())).toEqual(events.filter(({ type }) => type !== 'text-delta'))
+  expect((await threads.read('t')).messages.map(({ message }) => message)).toEqual(messages)
+})

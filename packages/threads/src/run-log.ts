@@ -50,7 +50,7 @@ export class RunLog {
     this.#before = before
     this.#turnEvents = [...own]
     this.#asked = new AskedCalls(own, turn.interrupts)
-    for (const { event } of own) this.#changed.read(event)
+    for (const { event } of own) this.#changed.named(event)
     this.from = from
     this.#seq = from
     this.#eventSeq = from
@@ -180,13 +180,13 @@ export class RunLog {
     return Math.max(this.#seq + 1, this.#eventSeq)
   }
 
-  #push(event: ThreadEventBody): void {
+  #push(given: ThreadEventBody): void {
+    const event = this.#changed.named(given)
     this.#seq = this.#next()
     const kept = isKept(event)
     const stored: StoredEvent = { seq: this.#seq, turn: this.#turn.id, ...(kept && { isKept: true }), event }
     if (kept) this.#turnEvents.push(stored)
     this.#events.push(stored)
-    this.#pushAll(this.#changed.read(event))
     this.#pushAll(this.#asked.read(event))
   }
 

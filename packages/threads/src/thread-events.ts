@@ -1,6 +1,6 @@
 /** The types of the events that a turn emits: events of the turn itself, and events of its run. */
 
-import type { AgentEvent, AssistantMessage, Json, PathPart, PendingInterrupt, ToolMessage, Usage, UserMessage } from '@meanwhile/core'
+import type { AgentEvent, Json, PathPart, PendingInterrupt, ToolMessage, Usage, UserMessage } from '@meanwhile/core'
 
 /** An error as plain data, without stack and cause. */
 export interface ErrorInfo {
@@ -31,7 +31,6 @@ export type TurnEvent =
       readonly settled: readonly ToolMessage[]
     }
   | InsideEvent
-  | MessageChangedEvent
   /** `usage`: the tokens that the turn has used, as far as they are known. */
   | { readonly type: 'turn-end'; readonly status: EndStatus; readonly error?: ErrorInfo; readonly usage?: Usage }
 
@@ -45,15 +44,6 @@ export interface InsideEvent {
   readonly callId: string
   /** In the order of the questions. */
   readonly cards: readonly InsideCard[]
-}
-
-/** A hook has changed a message of the model, right after it was written: the thread has this one. */
-export interface MessageChangedEvent {
-  readonly type: 'message-changed'
-  /** The id of the message. */
-  readonly messageId: string
-  /** The message as the run goes on with it. */
-  readonly message: AssistantMessage
 }
 
 /** A call that a human was asked about: one inside a call, or a call of the turn itself, of which the card only has the input and what was decided. */
@@ -79,7 +69,10 @@ export interface InsideCard {
 /** How a turn ends. `dropped`: it never began, because the queue was dropped. */
 export type EndStatus = 'completed' | 'stopped' | 'failed' | 'dropped'
 
-/** An event of a run. A `message` of the turn's own run has the same id as in `Threads.read`. */
+/**
+ * An event of a run. A `message` of the turn's own run has the same id as in `Threads.read`. A `history-replaced` has one if a hook has changed the message of
+ * the model with this id: the last of its messages takes the place of that.
+ */
 export type RunEvent = AgentEvent & { readonly messageId?: string }
 
 /** An event of a thread, without its cursor. */

@@ -82,9 +82,7 @@ export function reconcile(
   return { retracted: [], missing: known < 0 ? [] : history.slice(known + 1), replaced: history }
 }
 
-const OF_HISTORY: ReadonlySet<string> = new Set(['message', 'message-changed', 'history-replaced', 'inside'])
-
 /** Whether the event is only valid together with the messages before it. */
 function isOfHistory({ event }: StoredEvent): boolean {
-  return OF_HISTORY.has(event.type)
+  return event.type === 'message' || event.type === 'history-replaced' || event.type === 'inside'
 }

@@ -292,12 +292,11 @@ export class TurnWork implements LiveTurn {
     const isOwn = !event.path
     if (isOwn && (event.type === 'run-start' || event.type === 'run-end')) return
     const steering = isOwn && event.type === 'message' ? this.#steering.emitted(event.message) : undefined
-    const named =
-      isOwn && event.type === 'message' ? { ...event, messageId: steering?.messageId ?? crypto.randomUUID() } : event
+    const named = this.#changed.named(
+      isOwn && event.type === 'message' ? { ...event, messageId: steering?.messageId ?? crypto.randomUUID() } : event,
+    )
     this.#writer.push(named, steering?.turn)
-    const changes = this.#changed.read(named)
-    this.#push(changes)
-    for (const one of [event, ...changes]) this.#push(this.#asked.read(one))
+    this.#push(this.#asked.read(named))
   }
 
   #push(events: readonly ThreadEventBody[]): void {

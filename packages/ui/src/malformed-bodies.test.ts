@@ -67,7 +67,7 @@ test.for(Object.entries(BAD))(
   },
 )
 
-test('what a page of AG-UI sends as text stays a text if it is no JSON that can be kept (W40)', async () => {
+test('what a page of AG-UI sends as text stays a text if it cannot be kept as JSON (W40)', async () => {
   const { threads, post } = await asking()
   const message = { id: 'm', role: 'tool', toolCallId: 'c', content: deep(600) }
   await (await post('ag-ui', JSON.stringify({ threadId: 't', runId: 'r', messages: [message] }))).text()

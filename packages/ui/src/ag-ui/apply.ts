@@ -149,7 +149,13 @@ async function begin<Context>(
     const { id: messageId, message } = again
     const change = { type: 'send', messageId, replacing: messageId } as const
     const sent = await visit.make('regenerate', change, async (expected) => {
-      const options = { ...(await visit.sending()), messageId, replacing: messageId, display: displayOf(input), expected }
+      const options = {
+        ...(await visit.sending()),
+        messageId,
+        replacing: messageId,
+        display: displayOf(input),
+        expected,
+      }
       return inThread(() => threads.send(threadId, message, options))
     })
     return { messageId, sent }

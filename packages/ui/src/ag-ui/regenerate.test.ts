@@ -30,5 +30,10 @@ test('a request that arrives twice, or whose message has later turns, is answere
   expect((await threads.read('t')).turns).toEqual(first)
   await post('r2', 'm2')
   await post('r3', 'm1')
-  expect((await threads.read('t')).messages.map(({ message }) => textOf(message))).toEqual(['Go', 'Answer 0.', 'Go', 'Answer 1.'])
+  expect((await threads.read('t')).messages.map(({ message }) => textOf(message))).toEqual([
+    'Go',
+    'Answer 0.',
+    'Go',
+    'Answer 1.',
+  ])
 })

@@ -1,7 +1,6 @@
 /** Reads the request of a page. It comes from outside, so everything in it is validated. */
 
 import { type Json, type PendingInterrupt, UnknownInterruptError, type UserMessage } from '@meanwhile/core'
-import { BrandedError } from '@meanwhile/core/calls'
 import { MalformedBodyError, storableJson } from '../body.ts'
 import { isRecord } from '../is-record.ts'
 import { checkFiles, type FileRules } from '../page-files.ts'
@@ -39,8 +38,8 @@ type Card = Readonly<Record<string, unknown>> & {
 }
 
 /** The request has the right form, and the thread has nothing that it can be about. */
-export class ChatRequestError extends BrandedError {
-  static override readonly brand: string = 'ChatRequestError'
+export class ChatRequestError extends Error {
+  override readonly name = 'ChatRequestError'
   /** The HTTP status. */
   readonly status: number
 

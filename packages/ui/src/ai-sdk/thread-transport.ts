@@ -22,7 +22,7 @@ export interface ThreadTransportOptions<Message extends UIMessage> extends HttpC
  *
  * - If the page has cut its list before it sends a message, as assistant-ui does for an edit, the message replaces the first user message that was cut.
  * - If the page shows messages that the server no longer has, such as an earlier branch, a request rejects with `ReplacedBranchError`.
- * - If the page aborts, as the stop button of `useChat` does, it also stops the turn. The next message is sent when the turn has been told to stop.
+ * - If the page aborts, as the stop button of `useChat` does, it also stops the turn. The next message is sent after that.
  *   A connection that breaks stops nothing, and neither does an abort before a resumed stream has begun.
  */
 export function threadTransport<Message extends UIMessage = UIMessage>(

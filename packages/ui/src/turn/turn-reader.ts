@@ -47,6 +47,8 @@ export class TurnReader {
   readonly #results = new Map<string, ToolMessage>()
   /** Of the last message of the model. */
   #finishReason: FinishReason | undefined
+  /** A message of the model that is sent with the next event, because a hook may change it: what was sent may not be removable. */
+  #held: (ReadEvent & { readonly type: 'message' }) | undefined
   readonly #background = new BackgroundCalls()
   readonly #questions = new OpenQuestions((update) => this.#tell(update))
   /** The ids of calls that tools make themselves: they have no part. */
@@ -70,6 +72,17 @@ export class TurnReader {
   }
 
   #read(event: ReadEvent): void {
+    const held = this.#held
+    this.#held = undefined
+    const isChange = held && event.type === 'history-replaced' && event.messageId === held.messageId
+    const changed = isChange ? event.messages.at(-1) : undefined
+    if (held) this.#stands(changed ? { ...held, message: changed } : held)
+    if (isChange) return
+    if (this.#holds && event.type === 'message' && event.message.role === 'assistant') this.#held = event
+    else this.#readNext(event)
+  }
+
+  #readNext(event: ReadEvent): void {
     switch (event.type) {
       case 'turn-start':
         this.#begin(event.turn ?? '', event)
@@ -86,7 +99,7 @@ export class TurnReader {
       case 'message':
         this.#stands(event)
         break
-      case 'message-changed':
+      case 'history-replaced':
         this.#changes(event)
         break
       case 'tool-start':
@@ -256,9 +269,10 @@ export class TurnReader {
   }
 
   /** A hook has changed the message of the open step. */
-  #changes({ messageId, message }: ReadEvent & { readonly type: 'message-changed' }): void {
+  #changes({ messageId, messages }: ReadEvent & { readonly type: 'history-replaced' }): void {
     const step = this.#step
-    if (!step?.message || step.messageId !== messageId) return
+    const message = messages.at(-1)
+    if (messageId === undefined || step?.messageId !== messageId || message?.role !== 'assistant') return
     if (!step.isBeginningOf(message)) this.#reset(step)
     step.stand(message, messageId)
     this.#finishReason = message.finishReason
