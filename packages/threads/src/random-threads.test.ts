@@ -15,3 +15,14 @@ test('after any sequence of requests and crashes, the history is valid, no messa
   })
   await expect(checked).resolves.toBeUndefined()
 })
+
+test('the same holds where a turn waits until the turns of other threads have ended (W63)', async () => {
+  const checked = checkRandomThreads({
+    newStore: async () => memoryThreads(),
+    pass: async (ms) => void (await vi.advanceTimersByTimeAsync(ms)),
+    found: [],
+    runs: propertyRuns({ small: 4, middle: 10, whole: 1_000 }),
+    isCrowded: true,
+  })
+  await expect(checked).resolves.toBeUndefined()
+})

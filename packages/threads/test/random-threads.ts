@@ -12,6 +12,7 @@ import {
   type ThreadStore,
   type Threads,
   type Turn,
+  type TurnInfo,
   type WhenBusy,
 } from '../src/index.ts'
 import { isOpen } from '../src/stores/shared.ts'
@@ -29,7 +30,12 @@ export interface RandomThreads {
   readonly found: readonly (readonly Order[])[]
   /** How many sequences are tried. */
   readonly runs: ReturnType<typeof propertyRuns>
+  /** Whether each process runs one turn at a time, and has turns of another thread, too. Default false. */
+  readonly isCrowded?: boolean
 }
+
+/** Milliseconds between two messages of the other thread. */
+const CROWD_INTERVAL = 400
 
 /** In a turn of kind `short` the history is replaced before each step, and a tool is called. */
 type Kind = 'text' | 'read' | 'write' | 'ask' | 'both' | 'fail' | 'short'
@@ -69,7 +75,10 @@ class World {
   threads: Threads
   readonly #all: { process: Process; threads: Threads }[] = []
 
-  constructor(store: ThreadStore, pass: RandomThreads['pass']) {
+  readonly #isCrowded: boolean
+
+  constructor(store: ThreadStore, { pass, isCrowded = false }: Pick<RandomThreads, 'pass' | 'isCrowded'>) {
+    this.#isCrowded = isCrowded
     this.checkpoints = checkedCheckpoints(store)
     this.shared = this.#checked(this.checkpoints.store)
     this.pass = pass
@@ -83,10 +92,21 @@ class World {
     const onError = (error: unknown) => {
       if (!(error instanceof ModelError)) this.errors.push(error)
     }
-    const threads = createThreads({ agent: this.#agent(process), store: process.store, lease: LEASE, onError })
+    const own = this.#agent(process)
+    const agent = ({ id }: TurnInfo) => (id === 't' ? own : crowd())
+    const limits = this.#isCrowded ? { maxRunning: 1 } : {}
+    const threads = createThreads({ agent, store: process.store, lease: LEASE, onError, ...limits })
     threads.watch()
+    if (this.#isCrowded) this.#crowd(process, threads)
     this.#all.push({ process, threads })
     return { process, threads }
+  }
+
+  #crowd(process: Process, threads: Threads): void {
+    const timer = setInterval(() => {
+      if (this.isOver || process.isDead) clearInterval(timer)
+      else void threads.send('crowd', 'x').catch(() => undefined)
+    }, CROWD_INTERVAL)
   }
 
   #checked(store: ThreadStore): ThreadStore {
@@ -165,6 +185,8 @@ class World {
     return createAgent({ name: 'random', model, tools: [read, write, ask], middleware: [shorten] })
   }
 }
+
+const crowd = () => createAgent({ name: 'random', model: scriptedModel([respond(wait(60), say('x'))]) })
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
@@ -327,10 +349,10 @@ export const FOUND = {
 } as const satisfies Readonly<Record<string, readonly (readonly Order[])[]>>
 
 /** Checks what must hold after any sequence of requests and crashes. Timers must be fake. */
-export async function checkRandomThreads({ newStore, pass, found, runs }: RandomThreads): Promise<void> {
+export async function checkRandomThreads({ newStore, found, runs, ...options }: RandomThreads): Promise<void> {
   await fc.assert(
     fc.asyncProperty(fc.array(order, { minLength: 3, maxLength: 14 }), async (orders) => {
-      const world = new World(await newStore(), pass)
+      const world = new World(await newStore(), options)
       const followed = follow(world)
       for (const one of orders) await execute(world, one)
       await world.end()

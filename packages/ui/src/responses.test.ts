@@ -116,7 +116,8 @@ test('a message is refused by allow, by open, with 429 and with 503, in this ord
     [503, '5'],
   ])
   const text = 'Too many turns wait on this server. Try again later.'
-  for (const response of await ask('new')) expect(await told(response)).toEqual(['TooManyTurnsError', text])
+  const refused = ['TooManyTurnsError', text]
+  expect(await Promise.all((await ask('new')).map(told))).toEqual([refused, refused])
   expect(await threads.read('full')).toEqual(before)
   expect((await threads.list()).map(({ id }) => id)).toEqual(['waits', 'full'])
   // The message is known, so the page only joins its turn; and a read or a stop needs no room.

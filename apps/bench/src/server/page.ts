@@ -3,6 +3,7 @@
 import { styleText } from 'node:util'
 import { bareTable } from '../bare-table.ts'
 import { type Environment, machineText } from '../environment.ts'
+import { count } from '../format.ts'
 import type { ServerCost } from './measure-server.ts'
 import type { Plan } from './plan.ts'
 import { type CostTable, tablesOf } from './tables.ts'
@@ -46,5 +47,5 @@ const ABOUT = `A chat server, its clients, its model and PostgreSQL share one ma
 and their slopes mean something. Each turn has two responses of a model that speaks at a steady speed over HTTP, and three calls of a tool that takes 100 ms.`
 
 function circumstances({ version }: ServerCost, { rounds, speech, threads }: Plan, machine: Environment): string {
-  return `The model sends ${speech.wordsPerSecond} words a second, and ${speech.words + 20} in a turn. The rows of a turn are medians of ${rounds} rounds; long threads are measured with ${threads} turns at once. Statements are what a process sends to PostgreSQL, BEGIN and COMMIT included; with SQLite, transactions that write. kB: the values of all statements. Late: from the model's word to the page. PostgreSQL ${version}. Machine: ${machineText(machine)}.`
+  return `The model sends ${speech.wordsPerSecond} words a second, and ${speech.words + 20} in a turn. The rows of a turn are medians of ${count(rounds, 'round')}; long threads are measured with ${threads} turns at once. Statements are what a process sends to PostgreSQL, BEGIN and COMMIT included; with SQLite, transactions that write. kB: the values of all statements. Late: from the model's word to the page. PostgreSQL ${version}. Machine: ${machineText(machine)}.`
 }
