@@ -28,6 +28,8 @@ interface Needs {
 }
 
 const NEEDS: Readonly<Record<string, Needs>> = {
+  '@meanwhile/devtools/openai-agents': { library: '@opentelemetry/api', peers: ['@opentelemetry/api'] },
+  '@meanwhile/devtools/processor': { library: '@opentelemetry/api', peers: ['@opentelemetry/api'] },
   '@meanwhile/durable/dbos': { library: '@dbos-inc/dbos-sdk', peers: ['@dbos-inc/dbos-sdk'] },
   '@meanwhile/durable/pg-boss': { library: 'pg-boss', peers: ['pg-boss'] },
   '@meanwhile/eager-tools/ai-sdk': { library: 'ai', peers: ['ai'] },

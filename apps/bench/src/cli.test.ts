@@ -69,7 +69,7 @@ test('--traces names the file for Jaeger’s page', () => {
   expect(parseOptions([])).not.toHaveProperty('traces')
 })
 
-test.each([['--otlp'], ['--traces', 'traces.json']])(
+test.each([['--otlp'], ['--traces', 'traces.json'], ['--devtools']])(
   '%s is refused with --faults, because the fault matrix has no spans',
   (...option) => {
     const { error, written } = failureOf(['--faults', ...option])
@@ -243,6 +243,7 @@ test('--help names every option and scenario', () => {
     'report',
     'otlp',
     'traces',
+    'devtools',
     'full',
     'faults',
     'overhead',

@@ -43,6 +43,8 @@ export interface BenchOptions {
   readonly otlp?: string
   /** The file for them; absent: none. */
   readonly traces?: string
+  /** Whether the measured runs are shown in the devtools at the end. */
+  readonly devtools?: true
   /** Measures only the cost of core itself. */
   readonly overhead?: true
   /** The folder of an older core to compare with, instead. */
@@ -92,6 +94,7 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
     ...(given.markdown !== undefined && { markdown: given.markdown }),
     ...(given.otlp && { otlp: given.otlp === true ? DEFAULT_COLLECTOR : given.otlp }),
     ...(given.traces !== undefined && { traces: given.traces }),
+    ...(given.devtools && { devtools: true as const }),
     ...(given.overhead && { overhead: true as const }),
     ...(given.against !== undefined && { against: given.against }),
     ...(given.record !== undefined && { record: { upstream: given.record, file: given.recording ?? RECORDING } }),

@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { CommanderError } from 'commander'
 import { barsOf } from './bars.ts'
 import { type BenchOptions, parseOptions } from './cli.ts'
+import { showInDevtools } from './devtools.ts'
 import { dropInBars } from './drop-ins/bars.ts'
 import { dropInsMarkdown } from './drop-ins/markdown.ts'
 import { problemsOf } from './drop-ins/notes.ts'
@@ -155,6 +156,7 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<number
   for (const { path, text } of traces) await writeFile(path, text)
   const written = [json, report, markdown, ...traces.map(({ path }) => path)].filter((file) => file !== undefined)
   if (written.length > 0) console.log(`Written: ${new Intl.ListFormat('en').format(written)}`)
+  if (options.devtools && spans !== undefined) await showInDevtools(spans, signal)
   const forbidden = results.faults !== undefined && forbiddenOf(sumOfCells(results.faults).rules.ours) > 0
   const unmeasured = results.dropIns !== undefined && problemsOf(results.dropIns).length > 0
   return forbidden || unmeasured || entries.some(({ failed }) => failed.length > 0) ? 1 : 0

@@ -74,8 +74,8 @@ function checkWires({ scenarios }: Sources, { wires }: BenchOptions): void {
 }
 
 /** With spans, if they were requested. */
-async function traced({ otlp, traces: file }: BenchOptions, runs: Runs): Promise<Timed> {
-  const keep = file !== undefined
+async function traced({ otlp, traces: file, devtools }: BenchOptions, runs: Runs): Promise<Timed> {
+  const keep = file !== undefined || devtools === true
   const traces = otlp !== undefined || keep ? await startTraces({ otlp, keep, say: console.error }) : undefined
   let timed: Timed
   try {

@@ -1,5 +1,7 @@
 /** One process, one port, on this machine only: takes OTLP, and serves the page. */
 
+/// <reference lib="esnext.disposable" preserve="true" />
+
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { DEFAULT_PORT, PortInUseError } from './errors.ts'

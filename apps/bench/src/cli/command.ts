@@ -45,6 +45,7 @@ export interface Given {
   readonly markdown?: string
   readonly otlp?: string | true
   readonly traces?: string
+  readonly devtools?: true
   readonly full?: true
   readonly faults?: true
   readonly overhead?: true
@@ -134,6 +135,7 @@ export function commandOf(output: OutputConfiguration): Command {
       `the spans as a file for Jaeger's page, such as traces.json, and next to it as OTLP (${otlpPathOf('traces.json')})`,
       writable,
     )
+    .option('--devtools', 'show the measured runs in the devtools at the end, until Ctrl-C')
     .option('--full', `every scenario, ${FULL_RUNS} runs of each mode: about nine minutes`)
     .option(
       '--faults',
@@ -170,9 +172,20 @@ const MOCKED = [
 ]
 
 /** Options that do not work with loops of other libraries. */
-const WITHOUT_LOOPS = ['workload', 'replay', 'peers', 'mode', 'full', 'faults', 'overhead', 'otlp', 'traces']
+const WITHOUT_LOOPS = [
+  'workload',
+  'replay',
+  'peers',
+  'mode',
+  'full',
+  'faults',
+  'overhead',
+  'otlp',
+  'traces',
+  'devtools',
+]
 
-const MEASURED = ['baseUrl', 'mode', 'runs', 'wire', 'json', 'report', 'otlp', 'traces']
+const MEASURED = ['baseUrl', 'mode', 'runs', 'wire', 'json', 'report', 'otlp', 'traces', 'devtools']
 
 /** All options that measure something else, except these. */
 function allExcept(...names: readonly string[]): string[] {
@@ -197,7 +210,7 @@ export function contradictionIn(given: Given): string | undefined {
   if (given.dropIns && scenario?.some((id) => !mayShare(SCENARIOS[id])))
     return '--drop-ins measures only paced scenarios: not d or e'
   const alone = faults && !scenario && !full && !given.workload && !given.replay && !given.peers
-  if (alone && (given.otlp !== undefined || given.traces !== undefined)) {
+  if (alone && (given.otlp !== undefined || given.traces !== undefined || given.devtools)) {
     return 'only measured runs have spans, and the fault matrix has none: name a --scenario'
   }
   return sharedFile(given)

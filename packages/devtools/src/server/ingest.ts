@@ -2,6 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { acceptance, decodeSpans, type OtlpFormat, otlpFormat, refusal } from '@meanwhile/harness/otlp'
+import { PROCESS_HEADER } from '../process-header.ts'
 import { spanOf } from '../span.ts'
 import type { Sender, Traces } from '../store/traces.ts'
 import { BodyError, bodyOf } from './body.ts'
@@ -15,9 +16,6 @@ const PATHS: ReadonlyMap<string, 'ended' | 'open' | 'dropped'> = new Map([
 ])
 
 export const isIngest = (path: string): boolean => PATHS.has(path)
-
-/** The header by which the processor for development names its process. */
-export const PROCESS_HEADER = 'meanwhile-devtools-process'
 
 export async function ingest(
   path: string,

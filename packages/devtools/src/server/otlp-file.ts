@@ -3,7 +3,8 @@
 import { readFile } from 'node:fs/promises'
 import { decodeSpans } from '@meanwhile/harness/otlp'
 import { OtlpFileError } from '../errors.ts'
-import { type Attributes, isList, type Span, spanOf, type Value } from '../span.ts'
+import { wireAttributes, wireRequest } from '../otlp-json.ts'
+import { type Span, spanOf } from '../span.ts'
 
 /** Rejects with an {@link OtlpFileError}, or the error of reading the file. */
 export async function spansInFile(file: string): Promise<Span[]> {
@@ -29,21 +30,18 @@ const spansIn = (bytes: Uint8Array): Span[] =>
 
 /** The spans as one `ExportTraceServiceRequest` in JSON. */
 export function otlpOf(spans: readonly Span[]): string {
-  const groups = new Map<string, Span[]>()
-  for (const span of spans) {
-    const key = JSON.stringify([span.resource, span.scope, span.scopeVersion])
-    groups.set(key, [...(groups.get(key) ?? []), span])
-  }
-  const resourceSpans = [...groups.values()].map((group) => ({
-    resource: { attributes: attributesOf(group[0]?.resource ?? {}) },
-    scopeSpans: [
-      { scope: { name: group[0]?.scope ?? '', version: group[0]?.scopeVersion ?? '' }, spans: group.map(wireSpan) },
-    ],
-  }))
-  return JSON.stringify({ resourceSpans })
+  return wireRequest(
+    spans,
+    ({ resource, scope, scopeVersion }) => JSON.stringify([resource, scope, scopeVersion]),
+    ({ resource, scope, scopeVersion }) => ({
+      resource: { attributes: wireAttributes(resource) },
+      scope: { name: scope, version: scopeVersion },
+    }),
+    wireSpan,
+  )
 }
 
-function wireSpan({ traceId, spanId, parentId, name, kind, start, end = 0, ...span }: Span) {
+function wireSpan({ traceId, spanId, parentId, name, kind, start, end = 0, ...span }: Span): object {
   return {
     traceId,
     spanId,
@@ -52,11 +50,11 @@ function wireSpan({ traceId, spanId, parentId, name, kind, start, end = 0, ...sp
     kind: kind + 1,
     startTimeUnixNano: nanoseconds(start),
     endTimeUnixNano: nanoseconds(end),
-    attributes: attributesOf(span.attributes),
+    attributes: wireAttributes(span.attributes),
     events: span.events.map((event) => ({
       name: event.name,
       timeUnixNano: nanoseconds(event.at),
-      attributes: attributesOf(event.attributes),
+      attributes: wireAttributes(event.attributes),
     })),
     links: span.links,
     status: { code: span.status, ...(span.message !== undefined && { message: span.message }) },
@@ -66,20 +64,4 @@ function wireSpan({ traceId, spanId, parentId, name, kind, start, end = 0, ...sp
 function nanoseconds(milliseconds: number): string {
   const whole = Math.floor(milliseconds)
   return String(BigInt(whole) * 1_000_000n + BigInt(Math.round((milliseconds - whole) * 1e6)))
-}
-
-function attributesOf(attributes: Attributes) {
-  return Object.entries(attributes).map(([key, value]) => ({ key, value: wireValue(value) }))
-}
-
-function wireValue(value: Value): object {
-  if (typeof value === 'string') return { stringValue: value }
-  if (typeof value === 'boolean') return { boolValue: value }
-  if (typeof value === 'number') {
-    if (Number.isSafeInteger(value)) return { intValue: String(value) }
-    return { doubleValue: Number.isFinite(value) ? value : String(value) }
-  }
-  if (value === null || value === undefined) return {}
-  if (isList(value)) return { arrayValue: { values: value.map(wireValue) } }
-  return { kvlistValue: { values: attributesOf(value) } }
 }
