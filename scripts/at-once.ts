@@ -1,4 +1,4 @@
-// Runs npm scripts beside each other, because each by itself leaves processors idle: tsx scripts/beside.ts SCRIPT… The output of each is
+// Runs npm scripts at the same time, because each by itself leaves processors idle: tsx scripts/at-once.ts SCRIPT… The output of each is
 // printed when it has ended. Fails if one of them fails.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
