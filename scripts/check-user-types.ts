@@ -1,5 +1,5 @@
 // Compiles the type tests of all packages, the examples (with all code blocks of the pages) and the commonest mistakes as users do: with the
-// TypeScripts and settings of their projects. With --all every combination of these settings.
+// oldest and the newest TypeScript and settings of their projects. With --all every combination of these settings, and TypeScript 6.
 import { globSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { failures, step } from './packages/step.ts'
@@ -16,7 +16,7 @@ const EXAMPLES = found('examples/**/*.ts')
 
 const SOME: readonly Settings[] = [
   { version: '5.9.3', strict: 'strict', resolution: 'nodenext', types: 'node' },
-  { version: '6.0.3', strict: 'exact', resolution: 'bundler', types: 'both' },
+  { version: '7.0.2', strict: 'exact', resolution: 'bundler', types: 'both' },
   { version: '7.0.2', strict: 'strict', resolution: 'bundler', types: 'dom' },
 ]
 

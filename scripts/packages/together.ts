@@ -10,9 +10,8 @@ import { alike, checkTypes } from './types.ts'
 
 export async function checkTogether({ folder, packages, oldest }: Bench): Promise<void> {
   const together = join(folder, 'together')
-  const peers = Object.entries(Object.assign({}, ...packages.map(({ manifest }) => manifest.peerDependencies)))
-    .filter(([name]) => !name.startsWith('@meanwhile/'))
-    .map(([name, range]) => `${name}@${range}`)
+  const ranges = new Map(packages.flatMap(({ manifest }) => Object.entries(manifest.peerDependencies)))
+  const peers = [...ranges].flatMap(([name, range]) => (name.startsWith('@meanwhile/') ? [] : `${name}@${range}`))
   const all = [...packages.map(({ tarball }) => tarball), ...peers, 'zod', '@types/node']
   if (!(await step('install all in one project', () => project(together, all)))) return
 

@@ -93,12 +93,11 @@ test('the report requests only itself, and nothing in it fails', async () => {
   expect(seen).toEqual([`request ${url}`])
 })
 
-test.each(
-  (['light', 'dark'] as const).flatMap((colorScheme) => [
-    { colorScheme, viewport: DESKTOP },
-    { colorScheme, viewport: TELEPHONE },
-  ]),
-)('axe finds no violation: $colorScheme, $viewport.width pixels', async ({ colorScheme, viewport }) => {
+// Colours do not depend on the width.
+test.each([
+  { colorScheme: 'light', viewport: DESKTOP },
+  { colorScheme: 'dark', viewport: TELEPHONE },
+] as const)('axe finds no violation: $colorScheme, $viewport.width pixels', async ({ colorScheme, viewport }) => {
   const { page } = await opened({ colorScheme, viewport })
   await page.getByText('The same as a table').click()
   const { violations, passes } = await new AxeBuilder({ page }).analyze()
