@@ -1,15 +1,16 @@
 // Follows the pages as a new user does: runs the install lines of each README and page in an empty folder, with the oldest supported Node and
-// with the Node of this repository, compiles the programs of the page, and runs them against a stand-in model. Names of pages check only these:
+// with the Node of this repository, compiles the programs of the page, and runs them against a stand-in model. It also compiles the examples to which
+// the page links, if what it installs is all that they need. Names of pages check only these:
 // npm run check:installs -- docs/start.md
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
+import { delimiter, dirname, join, parse } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { type Program, pageOf, withTarballs } from './installs/pages.ts'
+import { type Program, packagesOf, pageOf, withTarballs } from './installs/pages.ts'
 import { installNodes, type Node } from './packages/nodes.ts'
 import { failures, output, step } from './packages/step.ts'
 import type { Manifest } from './packages/workspace.ts'
@@ -17,8 +18,8 @@ import { serveStandIn } from './stand-in-model.ts'
 
 const PAGES = ['README.md', 'packages/*/README.md', 'docs/*.md', 'docs/{examples,migration,middleware,packages}/*.md']
 
-/** What programs need besides what their page installs: a compiler, and Node's types. */
-const TOOLS = ['typescript@5.9.3', '@types/node@22']
+/** What programs need besides what their page installs: a compiler, and the types of Node and React. */
+const TOOLS = ['typescript@5.9.3', '@types/node@22', '@types/react@19']
 
 const COMPILER_OPTIONS = {
   module: 'nodenext',
@@ -41,7 +42,7 @@ interface Bench {
 }
 
 async function checkPage(page: string, node: Node, { folder, tarballs, model }: Bench): Promise<void> {
-  const { installs, programs } = pageOf(readFileSync(page, 'utf8'))
+  const { installs, programs, examples } = pageOf(readFileSync(page, 'utf8'))
   const project = join(folder, `${page.replaceAll('/', '-')} on ${node.version}`.replaceAll(' ', '-'))
   await mkdir(project)
   await writeFile(join(project, 'package.json'), '{ "private": true, "type": "module" }\n')
@@ -61,26 +62,34 @@ async function checkPage(page: string, node: Node, { folder, tarballs, model }: 
     if (done === undefined) return
   }
   await step(`${on}: a compiler`, () => run(`npm install --no-save --no-audit --no-fund ${TOOLS.join(' ')}`))
-  for (const program of programs) await checkProgram(program, on, project, run)
+  const isInstalled = (name: string) => existsSync(join(project, 'node_modules', name, 'package.json'))
+  for (const program of programs) {
+    const isCompiled = await compiles(program, on, project, run)
+    if (isCompiled && program.kind === 'ts') await runs(program, on, run)
+  }
+  for (const path of examples) {
+    const code = readFileSync(path, 'utf8')
+    const { name, ext } = parse(path)
+    const kind = ext === '.tsx' ? 'tsx' : 'ts'
+    if (packagesOf(code).every(isInstalled)) await compiles({ code, kind, name }, on, project, run)
+  }
 }
 
-async function checkProgram(
-  { code, kind, line }: Program,
-  on: string,
-  project: string,
-  run: (line: string) => Promise<string>,
-): Promise<void> {
-  const file = `line-${line}.${kind}`
+type Run = (line: string) => Promise<string>
+
+async function compiles({ code, kind, name }: Program, on: string, project: string, run: Run): Promise<boolean> {
+  const file = `${name}.${kind}`
   await writeFile(join(project, file), code)
   await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions: COMPILER_OPTIONS, files: [file] }))
-  const compiled = await step(`${on}: the program on line ${line} compiles`, () =>
-    run('node node_modules/typescript/bin/tsc'),
-  )
-  if (compiled === undefined || kind === 'tsx') return
-  const javascript = file.replace('.ts', '.js')
-  await step(`${on}: the program on line ${line} runs`, async () => {
+  const output = await step(`${on}: the program ${file} compiles`, () => run('node node_modules/typescript/bin/tsc'))
+  return output !== undefined
+}
+
+/** Runs the program that was compiled last. */
+async function runs({ kind, name }: Program, on: string, run: Run): Promise<void> {
+  await step(`${on}: the program ${name}.${kind} runs`, async () => {
     await run('node node_modules/typescript/bin/tsc --noEmit false')
-    return await run(`node ${javascript}`)
+    return await run(`node ${name}.js`)
   })
 }
 

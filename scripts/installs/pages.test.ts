@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { pageOf, withTarballs } from './pages.ts'
+import { packagesOf, pageOf, withTarballs } from './pages.ts'
 
 const PAGE = [
   '# A page, with `npm install openai`',
@@ -26,7 +26,20 @@ test('the install lines of a page are those of its shell blocks, without comment
 })
 
 test('the programs of a page are its blocks that import one of our packages', () => {
-  expect(pageOf(PAGE).programs).toEqual([{ kind: 'ts', code: "import { tool } from '@meanwhile/core'\n", line: 8 }])
+  const code = "import { tool } from '@meanwhile/core'\n"
+  expect(pageOf(PAGE).programs).toEqual([{ kind: 'ts', code, name: 'line-8' }])
+})
+
+test('the examples of a page are the programs to which it links, each once', () => {
+  const text = '[`a`](../examples/a.ts) [b](examples/deep/b-c.tsx) [a](../../examples/a.ts) [server](../examples/chat)'
+  expect(pageOf(text).examples).toEqual(['examples/a.ts', 'examples/deep/b-c.tsx'])
+})
+
+test('the packages of a program are those of its imports, without those of Node', () => {
+  const code = ["'@a/b/c'", "'zod'", "'ai/test'", "'node:fs'", "'./shared/model.ts'"].map(
+    (from) => `import { x } from ${from}`,
+  )
+  expect(packagesOf(code.join('\n'))).toEqual(['@a/b', 'zod', 'ai', '.'])
 })
 
 test('packages that are not released come from tarballs', () => {

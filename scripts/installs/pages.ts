@@ -5,14 +5,16 @@ export interface Page {
   readonly installs: readonly string[]
   /** The TypeScript blocks that import something from our packages, in order. */
   readonly programs: readonly Program[]
+  /** The whole programs to which it links, each once, such as `examples/chat-page.tsx`. */
+  readonly examples: readonly string[]
 }
 
 export interface Program {
   readonly code: string
   /** `tsx` for a page's React component. */
   readonly kind: 'ts' | 'tsx'
-  /** The line of the page on which it begins. */
-  readonly line: number
+  /** `line-8` for the block that begins on that line of the page. */
+  readonly name: string
 }
 
 export function pageOf(text: string): Page {
@@ -30,9 +32,20 @@ export function pageOf(text: string): Page {
       ...[...named].map(([, line = '']) => line),
     ],
     programs: blocks.flatMap(({ kind, code, line }) =>
-      (kind === 'ts' || kind === 'tsx') && /from '@meanwhile\//.test(code) ? [{ kind, code, line }] : [],
+      (kind === 'ts' || kind === 'tsx') && /from '@meanwhile\//.test(code)
+        ? [{ kind, code, name: `line-${line}` }]
+        : [],
     ),
+    examples: [
+      ...new Set([...text.matchAll(/\]\((?:\.\.\/)*(examples\/[\w/-]+\.tsx?)\)/g)].map(([, path = '']) => path)),
+    ],
   }
+}
+
+/** The packages from which a program imports something. Files next to it begin with a dot. */
+export function packagesOf(code: string): readonly string[] {
+  const imported = [...code.matchAll(/ from '([^']+)'/g)].map(([, name = '']) => name)
+  return imported.filter((name) => !name.startsWith('node:')).map((name) => /^(@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name)
 }
 
 /** The line with our packages from these tarballs: `@meanwhile/core` is not in the registry before the release that is checked. */
