@@ -20,9 +20,11 @@ export function App() {
   const detail = useRun(shown, changes.get(traceOf(shown ?? '')) ?? 0)
   if (!runs) return null
   if (runs.length === 0) return <Empty live={live} />
+  const list = <List runs={runs} live={live} shown={shown} isPage={narrow} onShow={(key) => go({ key })} />
   return (
     <div class={narrow ? 'page narrow' : 'page'}>
-      {(!narrow || shown === undefined) && <List runs={runs} live={live} shown={shown} onShow={(key) => go({ key })} />}
+      {!narrow && list}
+      {narrow && shown === undefined && <main>{list}</main>}
       {detail && (
         <RunView
           key={detail.run.key}
