@@ -73,7 +73,7 @@ test('the switch moves the calls to the end of their response, and its choice is
   ])
   await page.getByRole('radio', { name: 'After the stream' }).check()
   expect(await xOf('[data-bar^="c-"] .bar')).toBeGreaterThan(before)
-  expect(new URL(page.url()).searchParams.get('view')).toBe('after')
+  await page.waitForURL(/\?view=after$/)
   await page.reload()
   expect(await page.getByRole('radio', { name: 'After the stream' }).isChecked()).toBe(true)
 })

@@ -1,6 +1,6 @@
 /** What was said and done, in order. */
 
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { Span } from '../../src/geometry/axis.ts'
 import { timesOf } from '../../src/geometry/times.ts'
 import { counted } from '../../src/geometry/words.ts'
@@ -46,6 +46,10 @@ export function Transcript({ run, now, selected, onSelect, window }: TranscriptP
   })
   const first = firstSteps(shown)
   const hidden = shown.length - first.length
+  const cards = useMemo(
+    () => first.map((step) => <StepText key={step.index} {...{ run, step, now, selected, onSelect }} />),
+    [run, now, selected, onSelect, first[0], first.length],
+  )
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
     <aside class="transcript" ref={box} tabIndex={0} aria-label="Transcript">
@@ -56,9 +60,7 @@ export function Transcript({ run, now, selected, onSelect, window }: TranscriptP
           <Text text={run.prompt} />
         </section>
       )}
-      {first.map((step) => (
-        <StepText key={step.index} {...{ run, step, now, selected, onSelect }} />
-      ))}
+      {cards}
       {hidden > 0 && <p class="dim">{counted(hidden, 'more step')}: zoom in or move to see them.</p>}
     </aside>
   )

@@ -32,6 +32,18 @@ export interface Layout {
 
 /** Each step keeps its length and the pause before it. What differs is when its calls run, and so when the next step begins. */
 export function layoutOf(run: Run, view: View, now: number): Layout {
+  // Of a run that has ended each view is computed once: zooming asks for it with each frame.
+  if (run.end === undefined || run.state === 'running') return computeLayout(run, view, now)
+  const views = LAYOUTS.get(run) ?? new Map<View, Layout>()
+  LAYOUTS.set(run, views)
+  const layout = views.get(view) ?? computeLayout(run, view, run.end)
+  views.set(view, layout)
+  return layout
+}
+
+const LAYOUTS = new WeakMap<Run, Map<View, Layout>>()
+
+function computeLayout(run: Run, view: View, now: number): Layout {
   const moved = run.steps.map((step) => {
     const times = timesOf(step, now)
     return { step, times, ...movedTo(view, step, times, run, now) }
