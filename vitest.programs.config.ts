@@ -13,5 +13,7 @@ export default defineConfig({
     env,
     maxWorkers: availableParallelism() + 1,
     testTimeout,
+    // The OpenTelemetry packages of the AI SDK contain modules that Node cannot resolve.
+    server: { deps: { inline: [/@ai-sdk\/otel/] } },
   },
 })

@@ -2,6 +2,8 @@ import { defineConfig } from 'vitest/config'
 
 /** The tests in a real browser: separate from the others, because not every machine has one. */
 export default defineConfig({
+  resolve: { conditions: ['@meanwhile/source'] },
+  ssr: { resolve: { conditions: ['@meanwhile/source', 'module', 'node', 'development|production'] } },
   root: import.meta.dirname,
   test: {
     name: 'browser',

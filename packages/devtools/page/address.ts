@@ -27,11 +27,22 @@ export function useAddress(): readonly [Address, Go] {
     setAddress((shown) => {
       const next = { ...('key' in change ? { view: shown.view } : shown), ...change } as Address
       // Another run is a new page; another view of the same run is not.
-      if (next.key !== shown.key) history.pushState(null, '', write(next))
-      else history.replaceState(null, '', write(next))
+      if (next.key !== shown.key) {
+        clearTimeout(writing)
+        history.pushState(null, '', write(next))
+      } else writeSoon(next)
       return next
     })
   return [address, go]
+}
+
+const PAUSE_MS = 150
+let writing: ReturnType<typeof setTimeout> | undefined
+
+/** Zooming changes it with each frame, and browsers allow only some changes of an address in a second. */
+function writeSoon(address: Address): void {
+  clearTimeout(writing)
+  writing = setTimeout(() => history.replaceState(null, '', write(address)), PAUSE_MS)
 }
 
 const VIEWS: readonly View[] = ['was', 'after', 'serial', 'bound']

@@ -1,6 +1,6 @@
 /** The whole page: the list of runs next to the one that is shown, or on a narrow page one of them. */
 
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { useAddress } from './address.ts'
 import { Empty } from './empty.tsx'
 import { List } from './list.tsx'
@@ -18,11 +18,17 @@ export function App() {
   const summary = runs?.find(({ key }) => key === asked) ?? runs?.find(({ key }) => asked && sameTrace(key, asked))
   const shown = summary?.key ?? asked
   const detail = useRun(shown, changes.get(traceOf(shown ?? '')) ?? 0)
+  // The same elements are not compared again while somebody zooms.
+  const list = useMemo(
+    () => runs && <List runs={runs} live={live} shown={shown} isPage={narrow} onShow={(key) => go({ key })} />,
+    [runs, live, shown, narrow],
+  )
   if (!runs) return null
   if (runs.length === 0) return <Empty live={live} />
   return (
     <div class={narrow ? 'page narrow' : 'page'}>
-      {(!narrow || shown === undefined) && <List runs={runs} live={live} shown={shown} onShow={(key) => go({ key })} />}
+      {!narrow && list}
+      {narrow && shown === undefined && <main>{list}</main>}
       {detail && (
         <RunView
           key={detail.run.key}

@@ -11,10 +11,12 @@ export interface ListProps {
   readonly runs: readonly Summary[]
   readonly live: boolean
   readonly shown: string | undefined
+  /** Whether nothing else is on the page. */
+  readonly isPage: boolean
   readonly onShow: (key: string) => void
 }
 
-export function List({ runs, live, shown, onShow }: ListProps) {
+export function List({ runs, live, shown, isPage, onShow }: ListProps) {
   const [filter, setFilter] = useState('')
   const field = useRef<HTMLInputElement>(null)
   const list = useRef<HTMLUListElement>(null)
@@ -37,12 +39,13 @@ export function List({ runs, live, shown, onShow }: ListProps) {
     items[Math.max(0, Math.min(items.length - 1, focused + by))]?.focus()
   }
   const found = runs.filter((run) => matches(run, filter))
+  const Title = isPage ? 'h1' : 'span'
   return (
     <nav class="runs" aria-label="Runs" onKeyDown={move}>
       <header>
-        <span class="mark">
+        <Title class="mark">
           <Logo /> Meanwhile
-        </span>
+        </Title>
         <span class={live ? 'live on' : 'live'} role="status">
           {live ? 'live' : 'offline'}
         </span>

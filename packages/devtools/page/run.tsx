@@ -41,15 +41,20 @@ export function RunView({ detail, address, go, narrow, onBack }: RunViewProps) {
   // A run that has not ended, or that has no calls, was never in another way.
   const canSwitch = !running && run.calls > 0
   const view = canSwitch ? address.view : 'was'
+  const head = useMemo(
+    () => <Head detail={detail} now={time} narrow={narrow} onBack={onBack} onSelect={select} selected={address.at} />,
+    [detail, time, narrow, address.at],
+  )
+  const legend = useMemo(() => <Legend run={run} />, [run])
   return (
     <main class="run">
-      <Head detail={detail} now={time} narrow={narrow} onBack={onBack} onSelect={select} selected={address.at} />
+      {head}
       <section class="plot" aria-label="Timeline">
         {canSwitch && <Switch detail={detail} view={view} onView={(next) => go({ view: next })} />}
         <Timeline {...shared} view={view} narrow={narrow} first={first} onZoom={zoom}>
           <ResponseTable {...shared} narrow={narrow} />
         </Timeline>
-        <Legend run={run} />
+        {legend}
       </section>
       <Transcript {...shared} />
     </main>

@@ -1,6 +1,6 @@
 /** The runs that the server has: the list, which grows by itself, and the one that is shown. */
 
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { RunDetail, RunList } from '../src/server/api.ts'
 import type { Summary } from '../src/server/summary.ts'
 import { setClock } from './clock.ts'
@@ -45,7 +45,8 @@ export function useRuns(): Runs {
     events.addEventListener('error', () => setLive(false))
     return () => events.close()
   }, [])
-  return { runs: runs && [...runs.values()].sort((a, b) => b.start - a.start), live, changes }
+  const sorted = useMemo(() => runs && [...runs.values()].sort((a, b) => b.start - a.start), [runs])
+  return { runs: sorted, live, changes }
 }
 
 /** A trace tells all its runs: one whose own span has arrived replaces the one that stood for it. */

@@ -1,10 +1,11 @@
 /** The responses of a step as ribbons; if the whole step is one row, with its calls as thin bars. */
 
-import type { ResponseRow, StepRow } from '../../src/geometry/rows.ts'
+import type { PackedBar, ResponseRow, StepRow } from '../../src/geometry/rows.ts'
 import type { Response } from '../../src/model/run.ts'
 import { barOfResponse } from '../selection.ts'
 import { clipped, visible } from '../visible.ts'
-import { type BarProps, effectOf } from './bar-props.ts'
+import type { BarProps } from './bar-props.ts'
+import { pathsOf } from './packed-row.tsx'
 
 export interface RibbonsProps extends BarProps {
   readonly row: ResponseRow | StepRow
@@ -18,6 +19,10 @@ export function Ribbons({ row, axis, now, selected, onSelect, onPoint, onOpen }:
   const { y, step, shift } = row
   const isStep = row.kind === 'step'
   const height = isStep ? 12 : row.depth > 0 ? 16 : 20
+  const place = ({ from, to, lane }: PackedBar) => {
+    const x = axis.x(from)
+    return { x, y: y + 14 + (lane % 3) * 4.2, width: Math.max(2, axis.x(to) - x) }
+  }
   return (
     <g>
       {step.responses.map((response) => {
@@ -50,18 +55,7 @@ export function Ribbons({ row, axis, now, selected, onSelect, onPoint, onOpen }:
           </g>
         )
       })}
-      {isStep &&
-        row.bars.map(({ call, from, to, lane }) => (
-          <rect
-            key={call.key}
-            class={`bar ${effectOf(call)} ${call.fate}`}
-            x={axis.x(from)}
-            width={Math.max(2, axis.x(to) - axis.x(from))}
-            y={y + 14 + (lane % 3) * 4.2}
-            height="3.4"
-            rx="1.5"
-          />
-        ))}
+      {isStep && pathsOf(row.bars, place, axis.width).map(([kind, path]) => <path key={kind} class={kind} d={path} />)}
     </g>
   )
 }

@@ -87,6 +87,15 @@ function CallCard({ call, ...props }: StepTextProps & { readonly call: Call }) {
       </p>
       {input !== undefined && <Json value={input} open={isSelected} />}
       {output !== undefined && <Json value={output} open={isSelected} result />}
+      {executions.length > 1 &&
+        executions.slice(0, -1).map(
+          (execution) =>
+            execution.error !== undefined && (
+              <p key={execution.spanId} class="bad">
+                attempt {execution.attempt}: {visible(execution.error)}
+              </p>
+            ),
+        )}
       {error !== undefined && <p class="bad">{visible(error)}</p>}
       {inner.map((agent) => (
         <details key={agent.key}>

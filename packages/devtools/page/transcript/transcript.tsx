@@ -1,9 +1,10 @@
 /** What was said and done, in order. */
 
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { Span } from '../../src/geometry/axis.ts'
 import { timesOf } from '../../src/geometry/times.ts'
-import type { Run } from '../../src/model/run.ts'
+import { counted } from '../../src/geometry/words.ts'
+import type { Run, Step } from '../../src/model/run.ts'
 import { CopyButton } from '../copy-button.tsx'
 import { StepText } from './step-text.tsx'
 import { Text } from './text.tsx'
@@ -16,7 +17,17 @@ export interface TranscriptProps {
   readonly window?: Span
 }
 
-const MOST_STEPS = 30
+const MOST_CARDS = 150
+
+/** The first steps that have together not many cards; at least one. */
+function firstSteps(steps: readonly Step[]): readonly Step[] {
+  let cards = 0
+  const end = steps.findIndex(({ responses, calls }, index) => {
+    cards += responses.length + calls.length
+    return index > 0 && cards > MOST_CARDS
+  })
+  return end < 0 ? steps : steps.slice(0, end)
+}
 
 export function Transcript({ run, now, selected, onSelect, window }: TranscriptProps) {
   const box = useRef<HTMLElement>(null)
@@ -33,7 +44,12 @@ export function Transcript({ run, now, selected, onSelect, window }: TranscriptP
     const { start, end } = timesOf(step, now)
     return start < window.to && end > window.from
   })
-  const hidden = shown.length - MOST_STEPS
+  const first = firstSteps(shown)
+  const hidden = shown.length - first.length
+  const cards = useMemo(
+    () => first.map((step) => <StepText key={step.index} {...{ run, step, now, selected, onSelect }} />),
+    [run, now, selected, onSelect, first[0], first.length],
+  )
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
     <aside class="transcript" ref={box} tabIndex={0} aria-label="Transcript">
@@ -44,10 +60,8 @@ export function Transcript({ run, now, selected, onSelect, window }: TranscriptP
           <Text text={run.prompt} />
         </section>
       )}
-      {shown.slice(0, MOST_STEPS).map((step) => (
-        <StepText key={step.index} {...{ run, step, now, selected, onSelect }} />
-      ))}
-      {hidden > 0 && <p class="dim">{hidden} more steps. Zoom in to see them.</p>}
+      {cards}
+      {hidden > 0 && <p class="dim">{counted(hidden, 'more step')}: zoom in or move to see them.</p>}
     </aside>
   )
 }

@@ -32,18 +32,48 @@ export interface Layout {
 
 /** Each step keeps its length and the pause before it. What differs is when its calls run, and so when the next step begins. */
 export function layoutOf(run: Run, view: View, now: number): Layout {
-  let shift = 0
-  const steps = run.steps.map((step, index) => {
+  // Of a run that has ended each view is computed once: zooming asks for it with each frame.
+  if (run.end === undefined || run.state === 'running') return computeLayout(run, view, now)
+  const views = LAYOUTS.get(run) ?? new Map<View, Layout>()
+  LAYOUTS.set(run, views)
+  const layout = views.get(view) ?? computeLayout(run, view, run.end)
+  views.set(view, layout)
+  return layout
+}
+
+const LAYOUTS = new WeakMap<Run, Map<View, Layout>>()
+
+function computeLayout(run: Run, view: View, now: number): Layout {
+  const moved = run.steps.map((step) => {
     const times = timesOf(step, now)
-    const { starts, end } = movedTo(view, step, times, run, now)
-    const before = shift
-    const told = view === 'after' ? run.savedBySteps?.[index] : undefined
+    return { step, times, ...movedTo(view, step, times, run, now) }
+  })
+  const computed = moved.map(({ step, times, end }) => {
     const grows = view !== 'after' || step.calls.some((call) => isEarly(call, times, run.dialect))
-    if (view !== 'was' && step.calls.length > 0 && grows) shift += told ?? end - times.end
-    const after = told === undefined ? end : times.end + told
-    return { step, times, shift: before, starts: starts.map((start) => start + before), end: after + before }
+    return view !== 'was' && step.calls.length > 0 && grows ? end - times.end : 0
+  })
+  const differences = view === 'after' ? asMeasured(computed, run) : computed
+  let shift = 0
+  const steps = moved.map(({ step, times, starts }, index) => {
+    const before = shift
+    const difference = differences[index] ?? 0
+    shift += difference
+    const end = times.end + difference + before
+    return { step, times, shift: before, starts: starts.map((start) => start + before), end }
   })
   return { steps, end: (run.end ?? now) + shift, difference: shift }
+}
+
+/**
+ * What the run itself measured is more exact than the times of its spans. If it told only the sum, the step that saved most gets the
+ * rest.
+ */
+function asMeasured(computed: readonly number[], { savedBySteps, saved }: Run): readonly number[] {
+  if (savedBySteps?.length === computed.length) return savedBySteps
+  if (saved === undefined) return computed
+  const most = computed.indexOf(Math.max(...computed))
+  const rest = saved - computed.reduce((sum, one) => sum + one, 0)
+  return computed.map((one, index) => (index === most && one !== 0 ? one + rest : one))
 }
 
 interface Moved {
