@@ -6,15 +6,20 @@ import { expect, test, vi } from 'vitest'
 const PACKAGES = fileURLToPath(new URL('../../../packages/', import.meta.url))
 
 interface Manifest {
+  readonly name: string
   readonly exports: Readonly<Record<string, string | { readonly '@meanwhile/source'?: string }>>
 }
 
+/** The devtools do not need core, whose base class errors have. */
+const WITHOUT_CORE = '@meanwhile/devtools'
+
 /** The entry points of all packages, as files. */
-const entries: readonly string[] = globSync('*/package.json', { cwd: PACKAGES }).flatMap((name) => {
-  const { exports }: Manifest = JSON.parse(readFileSync(join(PACKAGES, name), 'utf8'))
+const entries: readonly string[] = globSync('*/package.json', { cwd: PACKAGES }).flatMap((file) => {
+  const { name, exports }: Manifest = JSON.parse(readFileSync(join(PACKAGES, file), 'utf8'))
+  if (name === WITHOUT_CORE) return []
   return Object.values(exports).flatMap((entry) =>
     typeof entry === 'object' && entry['@meanwhile/source']
-      ? [join(PACKAGES, dirname(name), entry['@meanwhile/source'])]
+      ? [join(PACKAGES, dirname(file), entry['@meanwhile/source'])]
       : [],
   )
 })

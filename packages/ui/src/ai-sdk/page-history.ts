@@ -1,5 +1,7 @@
 /** The messages that a page has shown, by their ids: what it has cut from its list since. */
 
+import { BrandedError } from '@meanwhile/core/calls'
+
 /** A message of a page. */
 export interface ShownMessage {
   readonly id: string
@@ -7,8 +9,8 @@ export interface ShownMessage {
 }
 
 /** The page shows messages that were replaced on the server, such as an earlier branch. Choose the newest branch, or load the chat again. */
-export class ReplacedBranchError extends Error {
-  override readonly name = 'ReplacedBranchError'
+export class ReplacedBranchError extends BrandedError {
+  static override readonly brand: string = 'ReplacedBranchError'
 
   constructor() {
     super('This version of the conversation was replaced. Go back to the newest version, or load the chat again.')
