@@ -69,7 +69,16 @@ async function answerAll(thread: string): Promise<void> {
     if (status === 'idle' && queued.length === 0) return
     for (const { id } of interrupts) await server.threads.answer(thread, { [id]: true }).catch(() => undefined)
   }
-  throw new Error(`${thread} does not become idle: ${JSON.stringify(await server.threads.read(thread))}`)
+  throw new Error(`${thread} does not become idle: ${JSON.stringify(await stateOf(thread), null, 1)}`)
+}
+
+/** What a thread, its runs and their jobs are like: why nothing goes on. */
+async function stateOf(thread: string): Promise<unknown> {
+  const state = await server.threads.read(thread)
+  const ids = state.turns.map(({ id }) => id)
+  const { rows: runs } = await server.pool.query('SELECT *, now() FROM meanwhile.runs WHERE id = ANY($1)', [ids])
+  const { rows: jobs } = await server.pool.query('SELECT * FROM pgboss.job WHERE singleton_key = ANY($1)', [ids])
+  return { state, runs, jobs }
 }
 
 /** Reads a turn until it has ended, also after questions. Returns the ids of the messages that the reader has in the end. */
