@@ -40,6 +40,7 @@ const NEEDS: Readonly<Record<string, Needs>> = {
   },
   '@meanwhile/ui/ag-ui': { library: '@ag-ui/core', peers: ['@ag-ui/core', '@meanwhile/threads'] },
   '@meanwhile/ui/ai-sdk': { library: 'ai', peers: ['ai', '@meanwhile/threads'] },
+  '@meanwhile/ui/thread-transport': { library: 'ai', peers: ['ai'] },
 }
 
 export async function checkAlone(packed: Packed, bench: Bench): Promise<void> {

@@ -23,6 +23,7 @@ const NEEDS_SKIP = [
   '@meanwhile/eager-tools/ai-sdk',
   '@meanwhile/eager-tools/openai-agents',
   '@meanwhile/ui/ai-sdk',
+  '@meanwhile/ui/thread-transport',
 ]
 
 /** A compiler, and the kinds of projects that it reads. */

@@ -6,6 +6,7 @@ export const DEFAULT_PORT = 4318
 /** Another program listens at the port. */
 export class PortInUseError extends Error {
   override readonly name = 'PortInUseError'
+  /** The port that is in use. */
   readonly port: number
 
   constructor(port: number, options?: ErrorOptions) {
@@ -20,6 +21,7 @@ export class PortInUseError extends Error {
 /** A file that is not OTLP/JSON. */
 export class OtlpFileError extends Error {
   override readonly name = 'OtlpFileError'
+  /** The path of the file, as it was given. */
   readonly file: string
 
   constructor(file: string, options: ErrorOptions) {

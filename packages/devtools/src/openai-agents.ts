@@ -5,6 +5,7 @@ import { members } from './model/attributes.ts'
 
 /** A trace of the SDK, as far as it is read. */
 export interface AgentsTrace {
+  /** The id of the trace in the SDK. */
   readonly traceId: string
   /** The conversation. */
   readonly groupId: string | null
@@ -12,23 +13,35 @@ export interface AgentsTrace {
 
 /** A span of the SDK, as far as it is read. */
 export interface AgentsSpan {
+  /** The id of its trace in the SDK. */
   readonly traceId: string
+  /** The id of the span in the SDK. */
   readonly spanId: string
+  /** The id of the span that it is inside; null directly under the trace. */
   readonly parentId: string | null
   /** ISO 8601, so whole milliseconds. */
   readonly startedAt: string | null
+  /** As `startedAt`; null while the span is open. */
   readonly endedAt: string | null
+  /** What the span is about: the kind, and members that depend on it. */
   readonly spanData: { readonly type: string }
+  /** Why it failed; null if it did not. */
   readonly error: { readonly message: string } | null
 }
 
 /** What `addTraceProcessor` of `@openai/agents` takes. */
 export interface AgentsTraceProcessor {
+  /** Called when a run of the SDK begins. */
   onTraceStart(trace: AgentsTrace): Promise<void>
+  /** Called when a run of the SDK has ended. */
   onTraceEnd(trace: AgentsTrace): Promise<void>
+  /** Called when a span begins. */
   onSpanStart(span: AgentsSpan): Promise<void>
+  /** Called when a span has ended. */
   onSpanEnd(span: AgentsSpan): Promise<void>
+  /** Called when the SDK stops. */
   shutdown(): Promise<void>
+  /** Called to send what waits. */
   forceFlush(): Promise<void>
 }
 

@@ -131,6 +131,16 @@ test('spans with any parents, kinds and numbers make runs that contain each resp
   )
 })
 
+test('a call without a run above it contains the run of its agent once (DT1)', () => {
+  const named = (operation: string) => ({ attributes: { 'gen_ai.operation.name': operation } })
+  const spans = [
+    spanWith(0, { start: 1, ...named('execute_tool') }),
+    spanWith(1, { start: 2, parentId: idOf(0), ...named('invoke_agent') }),
+    spanWith(2, { start: 3, parentId: idOf(1), ...named('chat') }),
+  ]
+  expect(runsOf(spans).flatMap(spansIn).sort()).toEqual([idOf(0), idOf(2)])
+})
+
 test('a run appears while its own span is missing, and takes the key of that span when it arrives (DT1)', () => {
   const spans = recorded('ai-sdk')
   const root = spans.find(({ attributes }) => attributes['gen_ai.operation.name'] === 'invoke_agent')

@@ -108,7 +108,8 @@ function runOf(root: Span, parts: Parts, tree: SpanTree, { inside, synthetic }: 
     state: synthetic ? (end === undefined ? 'running' : 'completed') : stateOf(root),
     start: Math.min(...all.map(({ start }) => start)),
     steps,
-    inner: inside.get(root) ?? [],
+    // The top of an invented run may be a call, which contains the runs of its agents itself.
+    inner: synthetic ? [] : (inside.get(root) ?? []),
     usage: sumOf(responses.map(({ usage }) => usage)),
     calls: steps.reduce((sum, step) => sum + step.calls.length, 0),
     errors: errorsOf(steps),
