@@ -1,6 +1,7 @@
 import {
   type AssistantPart,
   createAgent,
+  interrupt,
   type Message,
   type Middleware,
   type Tool,
@@ -88,4 +89,25 @@ test('a thread has the text that a hook has put in the place of that of the mode
     )
   const { messages } = await changed(masked)
   expect(messages.filter(({ role }) => role === 'assistant').map(textOf)).toEqual(['***', '***'])
+})
+
+test('a message that a hook changes after it has asked somebody is shown as it was changed (W35)', async () => {
+  const hook: Middleware = {
+    name: 'hook',
+    afterModel: ({ messages }, { answers }) => {
+      if (answers.length === 0) throw interrupt('May I say this?')
+      return {
+        messages: messages.map((message) =>
+          message.role === 'assistant' ? { ...message, content: [{ type: 'text', text: '***' }] } : message,
+        ),
+      }
+    },
+  }
+  const agent = createAgent({ model: scriptedModel([respond(say('A secret.'))]), middleware: [hook] })
+  const threads = createThreads({ agent, store: memoryThreads() })
+  const { interrupts = [] } = await (await threads.send('t', 'Go')).result
+  const turn = await threads.answer('t', { [interrupts[0]?.id ?? '']: 'no' })
+  const { text } = await turn.result
+  const { messages } = await threads.read('t')
+  expect([text, messages.map(({ message }) => textOf(message))]).toEqual(['***', ['Go', '***']])
 })

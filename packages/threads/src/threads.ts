@@ -243,8 +243,8 @@ export interface Threads<Context = unknown> {
   /** Deletes all messages of a thread, and stops its running turn. The id cannot be used again. */
   delete(thread: string): Promise<void>
   /**
-   * Takes over all turns whose process has died, as long as this process runs fewer turns than `maxRunning`. Returns how many turns it took over. If a turn cannot be taken over, it continues with the others
-   * and throws the first such error at the end.
+   * Takes over all turns whose process has died, as long as this process runs fewer turns than `maxRunning`. Returns how many turns it took over. If a
+   * turn cannot be taken over, it continues with the others and throws the first such error at the end.
    */
   recover(): Promise<number>
   /**

@@ -275,6 +275,7 @@ export class TurnWork implements LiveTurn {
     const invalid = new Set(retracted)
     const valid = [...before, ...own].filter((one) => one.turn === this.turn.id && !invalid.has(one))
     this.#asked = new AskedCalls(valid, this.turn.interrupts)
+    for (const { event } of valid) this.#changed.named(event)
     const { cause } = this.#work
     if (cause) {
       const messages = valid.flatMap(({ event }) => ('messageId' in event && event.messageId ? [event.messageId] : []))

@@ -56,9 +56,9 @@ export interface HandlerOptions<Context = unknown> extends Present {
    */
   readonly files?: FileRules | false
   /**
-   * Receives each error that is not the fault of the client, with its request: an `AccessError`, and errors of the store. The
-   * handler also throws those of the store, unless the response has begun. What `allow` and `open` throw is only thrown. If it throws, that only causes a warning. Default: for errors that are not thrown,
-   * `process.emitWarning` with a `MeanwhileWarning`, once for each message.
+   * Receives each error that is not the fault of the client, with its request: an `AccessError`, and errors of the store. The handler also throws those
+   * of the store, unless the response has begun. What `allow` and `open` throw is only thrown. If `onError` itself throws, that only causes a warning.
+   * Default: for errors that are not thrown, `process.emitWarning` with a `MeanwhileWarning`, once for each message.
    */
   readonly onError?: OnError
 }

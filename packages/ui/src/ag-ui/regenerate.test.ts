@@ -37,3 +37,14 @@ test('a request that arrives twice, or whose message has later turns, is answere
     'Answer 1.',
   ])
 })
+
+test('a page that has lost its connection empties its list, and gets the answer, which is not made again (W36)', async () => {
+  const { client, threads } = await stage(answers)
+  const one = client()
+  await one.say('Go')
+  const { turns } = await threads.read('t')
+  one.agent.setMessages([])
+  await one.run()
+  await expectEqual(one, threads)
+  expect((await threads.read('t')).turns).toEqual(turns)
+})

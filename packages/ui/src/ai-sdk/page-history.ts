@@ -40,8 +40,12 @@ export class PageHistory {
     if (messages.some(({ id }) => this.#replaced.has(id))) throw new ReplacedBranchError()
     const ids = new Set(messages.map(({ id }) => id))
     const cut = this.#shown.filter(({ id }) => !ids.has(id))
-    const isNew = last?.role === 'user' && this.#shown.every(({ id }) => id !== last.id)
-    const replacing = trigger === 'submit-message' && isNew ? cut.find(({ role }) => role === 'user')?.id : undefined
+    const wasShown = (message: ShownMessage) => this.#shown.some(({ id }) => id === message.id)
+    const before = messages.at(-2)
+    // After a message that was not shown here, the page has loaded the chat again: another page has replaced what is missing.
+    const isEdit =
+      trigger === 'submit-message' && last?.role === 'user' && !wasShown(last) && (!before || wasShown(before))
+    const replacing = isEdit ? cut.find(({ role }) => role === 'user')?.id : undefined
     return {
       ...(replacing !== undefined && { replacing }),
       commit: () => {

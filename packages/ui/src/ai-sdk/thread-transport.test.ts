@@ -84,6 +84,20 @@ test('a page that has cut nothing adds its message, also if another tab has adde
   expect(texts(await history(handler, 't')).filter((_, place) => place % 2 === 0)).toEqual(['a', 'b', 'c'])
 })
 
+test('a page that has loaded the chat again, after another tab has edited it, adds its message (W36)', async () => {
+  const { handler, page, read } = chat()
+  const one = page()
+  for (const text of ['a', 'b']) await one.sendMessage({ text })
+  const two = page(await history(handler, 't'))
+  two.messages = two.messages.slice(0, 2)
+  await two.sendMessage({ text: 'b2' })
+  one.messages = await history(handler, 't')
+  await one.sendMessage({ text: 'c' })
+  expect(one.error).toBeUndefined()
+  expect(compared(one.messages)).toEqual(compared(await history(handler, 't')))
+  expect(read.at(-1)).toEqual(['a', 'You said a.', 'b2', 'You said b2.', 'c'])
+})
+
 test('regenerate and edit of useChat replace the turn, and a branch that was replaced is refused (W36)', async () => {
   const { handler, page } = chat()
   const one = page()

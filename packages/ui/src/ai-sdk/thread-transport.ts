@@ -13,7 +13,7 @@ export { ReplacedBranchError } from './page-history.ts'
 
 /** The options of `threadTransport`: those of `DefaultChatTransport`, and `loaded`. */
 export interface ThreadTransportOptions<Message extends UIMessage> extends HttpChatTransportInitOptions<Message> {
-  /** The messages with which the page begins: then also its first request can replace one of them. */
+  /** The messages with which the page begins: then also its first request can replace one of them. With it, make a transport for each chat. */
   readonly loaded?: readonly ShownMessage[]
 }
 
