@@ -138,6 +138,28 @@ test('a page whose server was started again has the runs of the new one (DT12)',
   expect(await page.getByRole('button', { name: /Lisbon/ }).count()).toBe(0)
 })
 
+test('the address of a run that is not here says so, also on a telephone, with a way to the list (DT12)', async () => {
+  const { url, page } = await opened({ files: ['ai-sdk'], look: { viewport: TELEPHONE } })
+  await page.goto(`${url}/run/${'1'.repeat(32)}-${'1'.repeat(16)}`)
+  await page.getByRole('heading', { name: 'This run is not here' }).waitFor()
+  await page.getByRole('button', { name: '← Runs' }).click()
+  await page.getByRole('button', { name: /Rome/ }).click()
+  await page.getByRole('heading', { name: /Rome/ }).waitFor()
+})
+
+test('a run in which something was selected stays when another one comes (DT8)', async () => {
+  const { url, page } = await opened({})
+  await post(url, longRun({ steps: 2, callsInStep: 1 }))
+  await page.locator('[data-bar^="c-"]').first().locator('.bar').first().click()
+  const selected = page.locator('.card.selected')
+  await selected.waitFor()
+  await post(url, await readFile(file('ai-sdk'), 'utf8'))
+  await page.getByRole('button', { name: /Rome/ }).waitFor()
+  expect(await selected.count()).toBe(1)
+  expect(await page.getByRole('heading', { level: 1, name: /Rome/ }).count()).toBe(0)
+  expect(new URL(page.url()).pathname).toMatch(/^\/run\//)
+})
+
 test('a run of 5,000 spans is drawn by its first steps: few elements, a window that moves, all steps by a click (DT5)', async () => {
   const { url, page } = await opened({})
   await post(url, longRun({ steps: 100, callsInStep: 50 }))

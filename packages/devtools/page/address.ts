@@ -14,7 +14,8 @@ export interface Address {
   readonly window?: Span | 'all'
 }
 
-export type Go = (change: Partial<{ [K in keyof Address]: Address[K] | undefined }>) => void
+/** Without a key in the address the latest run is shown: `of` is the one in which something changes, and it stays when another run comes. */
+export type Go = (change: Partial<{ [K in keyof Address]: Address[K] | undefined }>, of?: string) => void
 
 export function useAddress(): readonly [Address, Go] {
   const [address, setAddress] = useState(read)
@@ -23,9 +24,10 @@ export function useAddress(): readonly [Address, Go] {
     addEventListener('popstate', back)
     return () => removeEventListener('popstate', back)
   }, [])
-  const go: Go = (change) =>
+  const go: Go = (change, of) =>
     setAddress((shown) => {
-      const next = { ...('key' in change ? { view: shown.view } : shown), ...change } as Address
+      const kept = 'key' in change ? { view: shown.view } : { ...shown, key: shown.key ?? of }
+      const next = { ...kept, ...change } as Address
       // Another run is a new page; another view of the same run is not.
       if (next.key !== shown.key) {
         clearTimeout(writing)

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { useAddress } from './address.ts'
 import { Empty } from './empty.tsx'
 import { List } from './list.tsx'
+import { Missing } from './missing.tsx'
 import { RunView } from './run.tsx'
 import { traceOf, useRun, useRuns } from './runs.ts'
 
@@ -29,7 +30,8 @@ export function App() {
     <div class={narrow ? 'page narrow' : 'page'}>
       {!narrow && list}
       {narrow && shown === undefined && <main>{list}</main>}
-      {detail && (
+      {detail === 'none' && <Missing narrow={narrow} onBack={() => go({ key: undefined })} />}
+      {detail && detail !== 'none' && (
         <RunView
           key={detail.run.key}
           detail={detail}

@@ -26,11 +26,7 @@ export function Head({ detail, now, narrow, selected, onBack, onSelect }: HeadPr
   const about = [run.agent, run.model, run.service, new Date(run.start).toLocaleTimeString()]
   return (
     <header class="head">
-      {narrow && (
-        <button type="button" class="back" onClick={onBack}>
-          ← Runs
-        </button>
-      )}
+      {narrow && <Back onBack={onBack} />}
       <h1>{visible(run.title ?? run.agent ?? run.model ?? 'Run')}</h1>
       <p class="about">
         {about
@@ -85,8 +81,17 @@ export function Head({ detail, now, narrow, selected, onBack, onSelect }: HeadPr
       {run.impossible > 0 && (
         <p class="dim">{counted(run.impossible, 'span')} with impossible times: not drawn, but in the download.</p>
       )}
-      {dropped > 0 && <p class="dim">{counted(dropped, 'span')} of this trace were not kept: it has too many.</p>}
+      {dropped > 0 && <p class="dim">{counted(dropped, 'span')} of this trace were not kept: it is too large.</p>}
     </header>
+  )
+}
+
+/** Leads to the list on a narrow page. */
+export function Back({ onBack }: { readonly onBack: () => void }) {
+  return (
+    <button type="button" class="back" onClick={onBack}>
+      ← Runs
+    </button>
   )
 }
 

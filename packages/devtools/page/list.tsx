@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { counted, duration } from '../src/geometry/words.ts'
 import type { Spark, Summary } from '../src/server/summary.ts'
-import { now, useNow } from './clock.ts'
+import { useNow } from './clock.ts'
 import { Logo } from './logo.tsx'
 import { visible } from './visible.ts'
 
@@ -20,7 +20,6 @@ export function List({ runs, live, shown, isPage, onShow }: ListProps) {
   const [filter, setFilter] = useState('')
   const field = useRef<HTMLInputElement>(null)
   const list = useRef<HTMLUListElement>(null)
-  useNow(runs.some(({ state }) => state === 'running'))
   useEffect(() => {
     const focus = (event: KeyboardEvent): void => {
       if (event.key !== '/' || event.target instanceof HTMLInputElement) return
@@ -88,7 +87,9 @@ function Item({
   readonly onShow: () => void
 }) {
   const { title, agent, model, service, state, calls } = run
-  const length = duration((run.end ?? now()) - run.start)
+  // Only this item is drawn again for each frame: the list may have hundreds.
+  const time = useNow(state === 'running')
+  const length = duration((run.end ?? time) - run.start)
   return (
     <button type="button" class={isShown ? 'item shown' : 'item'} aria-current={isShown} onClick={onShow}>
       <span class="title">{visible(title ?? agent ?? model ?? 'run')}</span>

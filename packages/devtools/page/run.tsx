@@ -30,11 +30,11 @@ export function RunView({ detail, address, go, narrow, onBack }: RunViewProps) {
   // While nothing runs, the window is not computed again.
   const first = useMemo(() => firstWindow(run, time), [run, running ? Math.floor(time / 1_000) : 0])
   const window = windowOf(address, run.start, first)
-  const select = useCallback((at: string | undefined) => go({ at }), [])
+  const select = useCallback((at: string | undefined) => go({ at }, run.key), [run.key])
   const zoom = useCallback(
     (to: Span | undefined) =>
-      go({ window: to ? { from: to.from - run.start, to: to.to - run.start } : first ? 'all' : undefined }),
-    [run.start, first],
+      go({ window: to ? { from: to.from - run.start, to: to.to - run.start } : first ? 'all' : undefined }, run.key),
+    [run.key, run.start, first],
   )
   useKeys(run, address.at, select)
   const shared = { run, now: time, selected: address.at, onSelect: select, ...(window && { window }) }
@@ -50,7 +50,7 @@ export function RunView({ detail, address, go, narrow, onBack }: RunViewProps) {
     <main class="run">
       {head}
       <section class="plot" aria-label="Timeline">
-        {canSwitch && <Switch detail={detail} view={view} onView={(next) => go({ view: next })} />}
+        {canSwitch && <Switch detail={detail} view={view} onView={(next) => go({ view: next }, run.key)} />}
         <Timeline {...shared} view={view} narrow={narrow} first={first} onZoom={zoom}>
           <ResponseTable {...shared} narrow={narrow} />
         </Timeline>

@@ -65,9 +65,10 @@ function more(changes: ReadonlyMap<string, number>, runs: readonly Summary[]): R
   return new Map([...changes, ...[...traces].map((trace) => [trace, (changes.get(trace) ?? 0) + 1] as const)])
 }
 
-/** The run with this key. After changes it is asked for again, once at a time. */
-export function useRun(key: string | undefined, changes: number): RunDetail | undefined {
+/** The run with this key, `none` if it is not here. After changes it is asked for again, once at a time. */
+export function useRun(key: string | undefined, changes: number): RunDetail | 'none' | undefined {
   const [detail, setDetail] = useState<RunDetail>()
+  const [missing, setMissing] = useState<string>()
   const state = useRef({ asked: '', isLoading: false })
   useEffect(() => {
     state.current.asked = key === undefined ? '' : `${key} ${changes}`
@@ -79,7 +80,9 @@ export function useRun(key: string | undefined, changes: number): RunDetail | un
       current.isLoading = true
       for (let loaded = ''; loaded !== current.asked && current.asked !== ''; ) {
         loaded = current.asked
-        const answer = await get<RunDetail>(`/api/runs/${loaded.slice(0, KEY_LENGTH)}`)
+        const asked = loaded.slice(0, KEY_LENGTH)
+        const answer = await get<RunDetail>(`/api/runs/${asked}`)
+        setMissing(answer ? undefined : asked)
         if (!answer) continue
         setClock(answer.now)
         setDetail((shown) => (shown && sameRun(shown, answer) ? shown : answer))
@@ -87,7 +90,8 @@ export function useRun(key: string | undefined, changes: number): RunDetail | un
       current.isLoading = false
     }
   }, [key, changes])
-  return detail?.run.key === key ? detail : undefined
+  if (detail?.run.key === key) return detail
+  return key !== undefined && missing === key ? 'none' : undefined
 }
 
 /** What is drawn is kept for a run that has not changed, with everything that was computed for it. */

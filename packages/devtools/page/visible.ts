@@ -1,6 +1,6 @@
 /** Texts of traces come from outside. Characters that change how others are shown are shown as their names: `⟨U+202E⟩`. */
 
-const HIDDEN = /(?![\t\n])[\p{Cc}\p{Bidi_Control}\ufeff]/gu
+const HIDDEN = /(?![\t\n]|\r\n)[\p{Cc}\p{Bidi_Control}\ufeff]/gu
 
 export function visible(text: string): string {
   return text.replace(HIDDEN, (one) => `⟨U+${one.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`)

@@ -8,12 +8,13 @@ export interface WireAttribute {
   readonly value: object
 }
 
-export function wireAttributes(attributes: Readonly<Record<string, Value>>): WireAttribute[] {
+/** The SDK allows bytes, too. */
+export function wireAttributes(attributes: Readonly<Record<string, Value | Uint8Array>>): WireAttribute[] {
   return Object.entries(attributes).map(([key, value]) => ({ key, value: wireValue(value) }))
 }
 
 /** Integers are texts, because they may have 64 bits; so are doubles that JSON has not. */
-function wireValue(value: Value): object {
+function wireValue(value: Value | Uint8Array): object {
   if (typeof value === 'string') return { stringValue: value }
   if (typeof value === 'boolean') return { boolValue: value }
   if (typeof value === 'number') {
@@ -21,6 +22,7 @@ function wireValue(value: Value): object {
     return { doubleValue: Number.isFinite(value) ? value : String(value) }
   }
   if (value === null || value === undefined) return {}
+  if (value instanceof Uint8Array) return { bytesValue: Buffer.from(value).toString('base64') }
   if (isList(value)) return { arrayValue: { values: value.map(wireValue) } }
   return { kvlistValue: { values: wireAttributes(value) } }
 }

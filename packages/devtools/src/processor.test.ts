@@ -95,6 +95,43 @@ test('if nobody listens, the program runs on: spans are kept up to a bound, the 
   expect((await get<RunList>(`${url}/api/runs?limit=1`)).received).toBeGreaterThanOrEqual(500)
 })
 
+test('if another program listens at the address and refuses open spans, one line says so (DT6)', async () => {
+  const error = vi.spyOn(console, 'error').mockReturnValue(undefined)
+  onTestFinished(() => error.mockRestore())
+  const server = createServer((request, response) => {
+    response.writeHead(request.url === '/v1/traces' ? 200 : 404).end()
+    request.resume()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const address = server.address()
+  const { start } = setup(`http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`)
+  for (let n = 0; n < 3; n++) start('chat')
+  await until(async () => error.mock.calls.length > 0)
+  start('chat')
+  expect(error.mock.calls).toEqual([[expect.stringMatching(/refuses spans \(status 404\). Is it the devtools\?$/)]])
+})
+
+test('bytes are sent as bytes, not as a list of their members (DT6)', async () => {
+  const { url } = await started()
+  const { processor, start } = setup(url)
+  const span = start('chat')
+  const { traceId, spanId } = span.setAttributes({ bytes: Uint8Array.of(1, 2, 3) }).spanContext()
+  span.end()
+  await processor.forceFlush()
+  expect(await get(`${url}/api/spans/${traceId}/${spanId}`)).toMatchObject({ attributes: { bytes: 'AQID' } })
+})
+
+test('an address may end with a slash; one that is not of http is an error at once (DT6)', async () => {
+  const { url } = await started()
+  const { processor, start } = setup(`${url}/`)
+  start('chat').end()
+  await processor.forceFlush()
+  expect((await listed(url)).map(({ state }) => state)).toEqual(['completed'])
+  for (const wrong of ['localhost:4318', 'https://localhost:4318', ''])
+    expect(() => devtools({ url: wrong })).toThrow(`such as http://localhost:4318, not ${wrong}`)
+})
+
 test('after a shutdown nothing is sent, and spans may still begin and end (DT6)', async () => {
   const { url } = await started()
   const { processor, start } = setup(url)

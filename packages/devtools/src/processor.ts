@@ -35,12 +35,13 @@ const RETRY_MS = 5_000
 /**
  * Sends each span at most every `everyMs` while it is open and has changed, and once when it has ended. Use it in place of a batch
  * processor with an exporter, and only in development. If the devtools do not answer, it keeps at most 4,000 spans, tries again every 5 s,
- * and the program runs as before.
+ * and the program runs as before. Throws a `TypeError` for a `url` that is not `http:`.
  */
 export function devtools({
   url = 'http://localhost:4318',
   everyMs = 100,
 }: DevtoolsProcessorOptions = {}): DevtoolsProcessor {
+  const origin = originOf(url)
   const agent = new Agent({ keepAlive: true, maxSockets: 2 })
   const process = randomUUID()
   /** The open spans, and how much of each has been sent. */
@@ -90,8 +91,10 @@ export function devtools({
     return new Promise((resolve) => {
       // Its own requests do not belong to any trace.
       context.with(context.active().setValue(SUPPRESSED, true), () => {
-        request(url + path, options, (response) => {
-          response.resume()
+        request(origin + path, options, (response) => {
+          const { statusCode = 200 } = response.resume()
+          if (statusCode >= 400)
+            warnOnce(`The program at ${origin} refuses spans (status ${statusCode}). Is it the devtools?`)
           // Spans that were refused are refused again.
           response.once('end', () => resolve('answered'))
           response.once('error', () => resolve('late'))
@@ -99,7 +102,8 @@ export function devtools({
           .once('error', (error) => {
             // A program that computes for a second answers no events in that time: the devtools may be there.
             if (options.signal.aborted) return resolve('late')
-            warnOnce(error)
+            const { code = error.name } = error as NodeJS.ErrnoException
+            warnOnce(`The devtools at ${origin} do not answer (${code}). Runs are shown once they do.`)
             resolve('refused')
           })
           .end(body)
@@ -109,11 +113,10 @@ export function devtools({
 
   let isWarned = false
 
-  function warnOnce(error: Error): void {
+  function warnOnce(message: string): void {
     if (isWarned || isClosed) return
     isWarned = true
-    const { code = error.name } = error as NodeJS.ErrnoException
-    console.error(`The devtools at ${url} do not answer (${code}). Runs are shown once they do.`)
+    console.error(message)
   }
 
   async function flush(): Promise<void> {
@@ -151,6 +154,13 @@ export function devtools({
       return dropped
     },
   }
+}
+
+/** Without a path: the devtools have their own. */
+function originOf(url: string): string {
+  const parsed = URL.parse(url)
+  if (parsed?.protocol === 'http:') return parsed.origin
+  throw new TypeError(`devtools: url must be an address such as http://localhost:4318, not ${url}`)
 }
 
 type Outcome = 'answered' | 'late' | 'refused'

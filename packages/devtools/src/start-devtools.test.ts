@@ -46,12 +46,14 @@ test('a run that is sent is in the list, in whole, as single spans and as a file
   expect(rounded(opened.run)).toEqual(rounded(detail.run))
 })
 
-test('a run that has not changed is not sent again, and one that is not here is 404 (DT7)', async () => {
+test('a run that has not changed is not sent again by the same process, and one that is not here is 404 (DT7)', async () => {
   const { url } = await started({ files: [fileOf('trip')] })
   const { key } = recordedRun('trip')
   const { headers } = await send(`${url}/api/runs/${key}`)
   const etag = String(headers.etag)
   expect((await send(`${url}/api/runs/${key}`, { headers: { 'if-none-match': etag } })).status).toBe(304)
+  const again = await started({ files: [fileOf('trip')] })
+  expect((await send(`${again.url}/api/runs/${key}`, { headers: { 'if-none-match': etag } })).status).toBe(200)
   expect((await send(`${url}/api/runs/${'1'.repeat(32)}-${'1'.repeat(16)}`)).status).toBe(404)
   expect((await send(`${url}/api/runs/constructor`)).status).toBe(404)
 })
@@ -268,6 +270,7 @@ test('the list has the runs before a time and with a text, and not more than a n
   const { url } = await started({ files: [fileOf('ai-sdk'), fileOf('langchain'), fileOf('bench-f')] })
   const titles = async (query: string) => (await listed(url, query)).runs.map(({ title }) => title)
   expect(await titles('?q=ROME')).toEqual(['Plan three days in Rome.', 'Plan three days in Rome.'])
+  expect(await titles('?q=undefined')).toEqual([])
   expect(await titles('?limit=1')).toHaveLength(1)
   const { runs } = await listed(url)
   expect(await titles(`?before=${runs.at(-2)?.start}`)).toEqual([runs.at(-1)?.title])

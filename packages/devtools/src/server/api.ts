@@ -1,5 +1,6 @@
 /** What the page asks for: the list of runs, one run, one span, one trace as a file. */
 
+import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Layout, layoutOf, mostSaved } from '../geometry/views.ts'
 import type { Run } from '../model/run.ts'
@@ -35,6 +36,8 @@ const MOST_RUNS = 500
 
 /** Answers a request if its path is one of these; returns whether it did. */
 export function api(traces: Traces): (url: URL, request: IncomingMessage, response: ServerResponse) => boolean {
+  // Versions begin again with each process, but a browser keeps what an earlier one has answered.
+  const process = randomUUID()
   const routes: readonly (readonly [RegExp, Answer])[] = [
     [/^\/api\/runs$/, (_, url, __, response) => json(response, listOf(traces, url.searchParams))],
     [new RegExp(`^/api/runs/${KEY}$`), sendRun],
@@ -61,7 +64,7 @@ export function api(traces: Traces): (url: URL, request: IncomingMessage, respon
   ) {
     const run = traces.runsOf(traceId).find(({ key }) => key === `${traceId}-${spanId}`)
     if (!run) return notFound(response)
-    const etag = `"${traces.version(traceId)}-${run.state}"`
+    const etag = `"${process}-${traces.version(traceId)}-${run.state}"`
     if (request.headers['if-none-match'] === etag) return response.writeHead(304, { etag }).end()
     return json(response, detailOf(run, traces.dropped(traceId)), { etag, 'cache-control': 'no-cache' })
   }
@@ -94,7 +97,8 @@ function listOf(traces: Traces, asked: URLSearchParams): RunList {
   const found = traces
     .runs()
     .filter(
-      ({ start, title, agent, model }) => start < before && `${title} ${agent} ${model}`.toLowerCase().includes(text),
+      ({ start, title, agent, model }) =>
+        start < before && [title, agent, model].join(' ').toLowerCase().includes(text),
     )
   return { now, runs: found.slice(0, limit).map((run) => summaryOf(run, now)), received, evicted }
 }

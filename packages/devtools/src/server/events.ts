@@ -9,23 +9,28 @@ const BEAT_MS = 15_000
 
 /**
  * Sends `hello`, then `runs` with the summaries of changed runs and `gone` with the keys of runs that are no longer kept, at most every
- * 50 ms, and `beat` every 15 s. What still has to be sent is a set of traces, so it is bounded by the traces that are kept.
+ * 50 ms, and `beat` every 15 s. A page that does not read, or for which there is too much, gets another `hello` in place of what it missed:
+ * it loads the list again.
  */
 export function sendEvents(response: ServerResponse, traces: Traces): void {
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' })
   const changed = new Set<string>()
   const gone = new Set<string>()
   let isFull = false
+  let isBehind = false
   let timer: NodeJS.Timeout | undefined
   const beat = setInterval(() => send('beat', { now: Date.now() }), BEAT_MS)
   const unwatch = traces.watch((news: News) => {
+    isBehind ||= isFull
+    if (isFull) return
     for (const id of news.changed) changed.add(id)
     for (const key of news.gone) gone.add(key)
     arm()
   })
   response.on('drain', () => {
     isFull = false
-    arm()
+    if (isBehind) tell()
+    else arm()
   })
   response.on('close', () => {
     unwatch()
@@ -39,12 +44,19 @@ export function sendEvents(response: ServerResponse, traces: Traces): void {
   }
 
   function tell(): void {
+    clearTimeout(timer)
     timer = undefined
     const now = Date.now()
-    const runs = [...changed].flatMap((id) => traces.runsOf(id)).map((run) => summaryOf(run, now))
-    const keys = [...gone].slice(0, MOST_GONE)
+    const isMissed = isBehind || gone.size > MOST_GONE
+    const runs = isMissed ? [] : [...changed].flatMap((id) => traces.runsOf(id)).map((run) => summaryOf(run, now))
+    const keys = [...gone]
+    isBehind = false
     changed.clear()
     gone.clear()
+    if (isMissed) {
+      send('hello', { now })
+      return
+    }
     if (keys.length > 0) send('gone', { keys })
     send('runs', { now, runs })
   }

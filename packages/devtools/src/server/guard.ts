@@ -1,6 +1,7 @@
 /** Refuses requests that other sites make a browser send. Only pages of this server, and programs on this machine, may ask. */
 
 import type { IncomingMessage } from 'node:http'
+import { isIngest } from './ingest.ts'
 
 export interface Guard {
   /** Whether a request may be answered. */
@@ -11,7 +12,9 @@ export interface Guard {
 
 /** `origins`: the pages of other servers that may send spans, such as `http://localhost:5173`. */
 export function guardOf(port: number, origins: readonly string[]): Guard {
-  const hosts = new Set(['localhost', '127.0.0.1', '[::1]'].map((host) => `${host}:${port}`))
+  // Browsers leave out the port of http.
+  const ports = port === 80 ? ['', ':80'] : [`:${port}`]
+  const hosts = new Set(['localhost', '127.0.0.1', '[::1]'].flatMap((host) => ports.map((at) => host + at)))
   const own = new Set([...hosts].map((host) => `http://${host}`))
   const allowed = new Set(origins)
 
@@ -30,8 +33,6 @@ export function guardOf(port: number, origins: readonly string[]): Guard {
     },
   }
 }
-
-const isIngest = (url: string): boolean => /^\/v1\/(traces|metrics|logs)$/.test(url) || url === '/devtools/open'
 
 /** On every answer. The page has no inline script and no inline style. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {

@@ -42,6 +42,23 @@ test('of a trace with too many spans the first are kept, and the others counted 
   expect(traces.spansOf(traceId(1))[2]?.name).toBe('again')
 })
 
+test('a trace that alone reaches the bound of bytes keeps no further spans, and they are counted (DT2)', () => {
+  const traces = new Traces({ bytes: 10_000 })
+  const attributes = { ...chat(1).attributes, text: 'x'.repeat(1_000) }
+  for (let n = 1; n <= 100; n++) traces.add([{ ...chat(1), spanId: String(n).padStart(16, '0'), attributes }])
+  expect(traces.bytes).toBeLessThan(13_000)
+  expect(traces.spansOf(traceId(1)).length + traces.dropped(traceId(1))).toBe(100)
+})
+
+test('of very many traces that arrive at once the latest are kept, within seconds (DT2)', () => {
+  const traces = new Traces()
+  const began = performance.now()
+  traces.add(Array.from({ length: 60_000 }, (_, n) => chat(n + 1)))
+  expect(performance.now() - began).toBeLessThan(10_000)
+  expect(ids(traces)).toEqual(Array.from({ length: 500 }, (_, n) => 60_000 - n))
+  expect(traces.evicted).toBe(59_500)
+})
+
 test('an open span is replaced by its end, and never the other way round; each change gives another version (DT1)', () => {
   const traces = new Traces()
   const news: News[] = []

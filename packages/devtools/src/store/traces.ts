@@ -9,7 +9,7 @@ import { isList, type Span, type Value } from '../span.ts'
 export interface Bounds {
   /** The number of traces with runs, and of traces without. Default 500. */
   readonly traces?: number
-  /** The estimated bytes of all spans. Default 256 MiB. */
+  /** The estimated bytes of all spans, also of those of one trace. Default 256 MiB. */
   readonly bytes?: number
   /** The spans of one trace; more are counted and not kept. Default 50,000. */
   readonly spans?: number
@@ -72,9 +72,13 @@ export class Traces {
   /** Adds spans. A span that is here already is replaced, but an open one never replaces one that has ended. */
   add(spans: readonly Span[], sender?: Sender): void {
     const changed = new Set<string>()
-    for (const span of spans) if (this.#addOne(span, sender)) changed.add(span.traceId)
+    const gone: string[] = []
+    for (const span of spans) {
+      if (this.#addOne(span, sender)) changed.add(span.traceId)
+      // After each span, because a file may have many more traces than are kept.
+      gone.push(...this.#evict())
+    }
     if (sender) for (const id of this.#loseOthers(spans[0], sender)) changed.add(id)
-    const gone = this.#evict()
     if (changed.size > 0 || gone.length > 0) for (const watch of this.#watchers) watch({ changed, gone })
   }
 
@@ -127,7 +131,7 @@ export class Traces {
     const known = trace.spans.get(span.spanId)
     const isOpen = span.end === undefined
     if (known && known.end !== undefined && isOpen) return false
-    if (!known && trace.spans.size >= this.#bounds.spans) {
+    if (!known && (trace.spans.size >= this.#bounds.spans || trace.bytes >= this.#bounds.bytes)) {
       trace.dropped++
       return true
     }

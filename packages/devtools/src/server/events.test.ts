@@ -1,0 +1,62 @@
+import { once } from 'node:events'
+import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Span } from '../span.ts'
+import { Traces } from '../store/traces.ts'
+import { sendEvents } from './events.ts'
+
+test('a page that does not read gets no news; when it reads again, it is told to load the list (DT7)', async () => {
+  const traces = new Traces({ traces: 3 })
+  const { reader, response } = await opened(traces)
+  let n = 0
+  while (!response.writableNeedDrain) {
+    traces.add([runOf(++n, 'x'.repeat(4_000_000))])
+    await wait(60)
+  }
+  for (let more = 0; more < 100; more++) traces.add([runOf(++n, 'missed')])
+  let text = ''
+  reader.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+  while (text.split('event: hello').length < 3) await wait(5)
+  expect(text).not.toContain('missed')
+  traces.add([runOf(++n, 'seen')])
+  while (!text.includes('"agent":"seen"')) await wait(5)
+})
+
+/** A page that does not read yet. */
+async function opened(
+  traces: Traces,
+): Promise<{ readonly reader: IncomingMessage; readonly response: ServerResponse }> {
+  const server = createServer((_, response) => sendEvents(response, traces))
+  const asked: Promise<[IncomingMessage, ServerResponse]> = once(server, 'request') as never
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  const page = get({ host: '127.0.0.1', port, agent: false })
+  const [reader]: IncomingMessage[] = await once(page, 'response')
+  if (!reader) throw new Error('nobody answered')
+  onTestFinished(() => {
+    reader.destroy()
+    server.close()
+    server.closeAllConnections()
+  })
+  return { reader, response: (await asked)[1] }
+}
+
+function runOf(n: number, agent: string): Span {
+  return {
+    traceId: String(n).padStart(32, '0'),
+    spanId: '1'.repeat(16),
+    name: 'run',
+    kind: 0,
+    start: n,
+    end: n + 1,
+    attributes: { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': agent },
+    events: [],
+    links: [],
+    status: 0,
+    scope: 'test',
+    scopeVersion: '',
+    resource: {},
+  }
+}
