@@ -7,7 +7,7 @@ import type { Span } from '../span.ts'
 import { Traces } from '../store/traces.ts'
 import { sendEvents } from './events.ts'
 
-test('a page that does not read gets no news; when it reads again, it is told to load the list (DT7)', async () => {
+test('a page that does not read gets no news; when it reads again, it receives that it must load the list (DT7)', async () => {
   const traces = new Traces({ traces: 3 })
   const { reader, response } = await opened(traces)
   let n = 0

@@ -42,7 +42,7 @@ test('of a trace with too many spans the first are kept, and the others counted 
   expect(traces.spansOf(traceId(1))[2]?.name).toBe('again')
 })
 
-test('a trace that alone reaches the bound of bytes keeps no further spans, and they are counted (DT2)', () => {
+test('a trace that by itself reaches the bound of bytes keeps no further spans, and they are counted (DT2)', () => {
   const traces = new Traces({ bytes: 10_000 })
   const attributes = { ...chat(1).attributes, text: 'x'.repeat(1_000) }
   for (let n = 1; n <= 100; n++) traces.add([{ ...chat(1), spanId: String(n).padStart(16, '0'), attributes }])
