@@ -145,6 +145,7 @@ test('the address of a run that is not here says so, also on a telephone, with a
   await page.getByRole('button', { name: '← Runs' }).click()
   await page.getByRole('button', { name: /Rome/ }).click()
   await page.getByRole('heading', { name: /Rome/ }).waitFor()
+  expect(await page.getByRole('heading', { name: 'This run is not here' }).count()).toBe(0)
 })
 
 test('a run in which something was selected stays when another one comes (DT8)', async () => {
