@@ -29,7 +29,7 @@ export interface RandomThreads {
   /** Sequences that are tried first. */
   readonly found: readonly (readonly Order[])[]
   /** How many sequences are tried. */
-  readonly runs: ReturnType<typeof propertyRuns>
+  readonly runs: ReturnType<typeof propertyRuns> & { readonly endOnFailure?: boolean }
   /** Whether each process runs one turn at a time, and has turns of another thread, too. Default false. */
   readonly isCrowded?: boolean
 }
