@@ -274,7 +274,8 @@ function follow(world: World): Map<string, Promise<string[]>> {
     const turn = await threads.turn('t')
     if (turn && !followed.has(turn.id)) followed.set(turn.id, messagesOf(world, turn))
   }
-  setInterval(() => void look(), 20)
+  // Not more often: each look is two statements, which take milliseconds each on a busy machine. A turn takes 60 ms or longer.
+  setInterval(() => void look(), 60)
   return followed
 }
 

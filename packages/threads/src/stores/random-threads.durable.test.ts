@@ -33,4 +33,4 @@ test('postgres: after any sequence of requests and crashes, the history is valid
     runs: { ...propertyRuns({ small: 4, middle: 20, whole: 200 }), endOnFailure: true },
   })
   await expect(checked).resolves.toBeUndefined()
-})
+}, 180_000)
