@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { TimesStore } from './timelines.ts'
 
-/** Keeps times in the SQLite file of the chat, in a table of their own. */
+/** Keeps times in the SQLite file of the chat, in their own table. */
 export function sqliteTimes(file: string): TimesStore & { close(): void } {
   const database = new DatabaseSync(file, { timeout: 1_000 })
   database.exec('CREATE TABLE IF NOT EXISTS timelines (turn TEXT PRIMARY KEY, times TEXT NOT NULL)')

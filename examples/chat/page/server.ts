@@ -4,7 +4,7 @@ import type { Times } from '../times.ts'
 import type { ChatMessage } from './chat-message.ts'
 import { earlyTools } from './kept.ts'
 
-/** What the server says of itself: whether a script plays the model, and where the devtools are, if they are on. */
+/** What the page shows of the server: whether a script plays the model, and where the devtools are, if they are on. */
 export interface Setup {
   readonly isDemo: boolean
   readonly devtools?: string

@@ -40,7 +40,7 @@ function userMessage(id: string, message: UserMessage, display: Json | undefined
   return { id, role: 'user', ...shownUserMessage(message, display) } as ChatMessage
 }
 
-/** Metadata that are no object cannot have the mark. */
+/** Only metadata that are an object can have the mark. */
 function queuedMessage({ metadata, ...message }: ChatMessage): ChatMessage {
   const own: unknown = metadata
   return { ...message, metadata: (isRecord(own) || own === undefined ? { ...own, queued: true } : own) as ChatMetadata }
