@@ -265,6 +265,31 @@ test('a process that lives keeps what waits in it, however long, with one statem
   expect(asked).toHaveLength(60)
 })
 
+test('in a slow store, one renewal of the leases of what waits is made after the other (W63, W30)', async () => {
+  const counted = countedStore(memoryThreads())
+  let open = 0
+  let most = 0
+  const renewLeases: ThreadStore['renewLeases'] = async (...given) => {
+    most = Math.max(most, ++open)
+    await new Promise((resolve) => setTimeout(resolve, LEASE / 2))
+    open--
+    return await counted.store.renewLeases(...given)
+  }
+  const { threads } = opened({ ...counted.store, renewLeases }, { maxRunning: 1 })
+  threads.watch()
+  for (let n = 0; n < 50; n++) await threads.send('busy', `${n}`)
+  await vi.advanceTimersByTimeAsync(1)
+  await threads.send('t', 'one')
+  await vi.advanceTimersByTimeAsync(LEASE / 3)
+  counted.taken()
+  // The process was suspended: it renews its leases at once.
+  vi.setSystemTime(Date.now() + 4 * LEASE)
+  await vi.advanceTimersByTimeAsync(3 * LEASE)
+  expect(most).toBe(1)
+  expect(counted.taken().renewLeases).toBeGreaterThan(3)
+  await threads.close()
+})
+
 test('a full process takes over nothing, and takes over the rest when it has a slot (W63)', async () => {
   const { first, second } = two()
   await first.threads.send('t', 'one')
