@@ -261,6 +261,41 @@ test('if the run got an answer and the caller an error, no other answer counts f
   expect(made.did).toEqual([`mail ada ${JSON.stringify([YES])}`])
 })
 
+test('if two processes give the same answer and the run refuses it, both callers learn why (TH8)', async () => {
+  const engine = memoryEngine()
+  const store = database.newStore()
+  const made = worker(engine, { store })
+  const { interrupts = [] } = await (await made.threads.send('t', 'mail')).result
+  const wrong = Object.fromEntries(interrupts.map(({ id }) => [id, 'yes']))
+  let isStored = () => {}
+  const stored = new Promise<void>((resolve) => {
+    isStored = resolve
+  })
+  let open = () => {}
+  const gate = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  /** Its answer is stored, and reaches the run when the gate opens. */
+  const slow = processOf(engine, {
+    store,
+    change: (runs) => ({
+      ...bound(runs),
+      async answer(...given) {
+        isStored()
+        await gate
+        await runs.answer(...given)
+      },
+    }),
+  })
+  const first = slow.threads.answer('t', wrong)
+  first.catch(() => undefined)
+  await stored
+  await expect(made.threads.answer('t', wrong)).rejects.toMatchObject({ name: 'AnswerError' })
+  open()
+  await expect(first).rejects.toMatchObject({ name: 'AnswerError' })
+  expect(await made.threads.read('t')).toMatchObject({ status: 'waiting', interrupts })
+})
+
 test('a thread whose turn ends while the thread is read has the state after the end (TH1, TH5)', async () => {
   const engine = memoryEngine()
   const store = database.newStore()
