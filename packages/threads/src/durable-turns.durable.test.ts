@@ -1,4 +1,5 @@
 import { contextOf, createAgent, type Message, tool } from '@meanwhile/core'
+import { postgresStore } from '@meanwhile/core/stores/postgres'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { context, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
@@ -459,6 +460,34 @@ test('if a process dies before a stop or a retry reaches the run, the next stop 
   const looking = setInterval(() => void made.threads.recover(), 200)
   expect(await result).toMatchObject({ status: 'completed', text: 'You said fails.' })
   clearInterval(looking)
+})
+
+test('a message preempts a turn whose worker has died with the final answer: the turn completes, and that of the message begins (TH2, TH3, TH6)', async () => {
+  const checkpoints = postgresStore(database)
+  let tell = () => {}
+  const isStored = new Promise<void>((resolve) => {
+    tell = resolve
+  })
+  /** The process dies after it has stored the answer, and before it stores that the run has ended. */
+  const save: typeof checkpoints.save = async (id, checkpoint, expected) => {
+    await checkpoints.save(id, checkpoint, expected)
+    if (Object(checkpoint).status !== 'completed') return
+    tell()
+    await new Promise(() => {})
+  }
+  const store = database.newStore()
+  const runs = database.runsOf(chat().agent, memoryEngine(), { store: { ...checkpoints, save } })
+  const dead = createThreads({ runs, store })
+  database.work(runs)
+  await dead.send('t', 'Hello')
+  await isStored
+  const { threads } = worker(memoryEngine(), { store })
+  const next = await threads.send('t', 'Again', { whenBusy: 'preempt' })
+  expect(await next.result).toMatchObject({ status: 'completed' })
+  const state = await threads.read('t')
+  expect(state.turns.map(({ status }) => status)).toEqual(['completed', 'completed'])
+  const answers = ['assistant: You said Hello.', 'assistant: You said Again.']
+  expect(shown(state)).toEqual(['user: Hello', answers[0], 'user: Again', answers[1]])
 })
 
 test('a stop of a run that could not be written to the thread is written later, and each message is in the thread once (TH1, TH6)', async () => {
