@@ -21,16 +21,18 @@ function chat() {
         new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
       ]).then(() => 'done'),
   }) as Tool
+  const pick = tool({ name: 'pick', description: 'Picks a colour.', input: z.object({}) }) as Tool
   const read: (readonly string[])[] = []
   const model = scriptedModel(
     Array.from({ length: 20 }, () => ({ messages }) => {
       read.push(messages.map((message) => textOf(message)))
       const last = messages.at(-1)
       const text = last ? textOf(last) : ''
+      if (text === 'pick') return respond(call('pick', {}, { id: 'c' }))
       return text === 'slow' ? respond(say('I wait.'), call('slow', {})) : respond(say(`You said ${text}.`))
     }),
   )
-  const threads = createThreads({ agent: createAgent({ model, tools: [slow] }), store: memoryThreads() })
+  const threads = createThreads({ agent: createAgent({ model, tools: [slow, pick] }), store: memoryThreads() })
   const handler = chatHandler({ threads, open: () => undefined })
   const asked: string[] = []
   const fetching = async (url: string | URL | Request, init?: RequestInit) => {
@@ -96,6 +98,23 @@ test('a page that has loaded the chat again, after another tab has edited it, ad
   expect(one.error).toBeUndefined()
   expect(compared(one.messages)).toEqual(compared(await history(handler, 't')))
   expect(read.at(-1)).toEqual(['a', 'You said a.', 'b2', 'You said b2.', 'c'])
+})
+
+test('a page that hides a message while it answers shows it again later, and can send (W36)', async () => {
+  const { handler, threads, page } = chat()
+  await page().sendMessage({ text: 'pick' })
+  // The message waits for the answer, so the page takes it out of its list until then.
+  const queued = await threads.send('t', 'later', { whenBusy: 'queue' })
+  const one = page(await history(handler, 't'))
+  expect(texts(one.messages).at(-1)).toBe('later')
+  one.messages = one.messages.slice(0, 2)
+  await one.addToolOutput({ tool: 'pick', toolCallId: 'c', output: 'red' })
+  await vi.waitFor(() => expect(one.status).toBe('ready'))
+  await queued.result
+  one.messages = await history(handler, 't')
+  await one.sendMessage({ text: 'a' })
+  expect(one.error).toBeUndefined()
+  expect(texts(await history(handler, 't'))).toEqual(texts(one.messages))
 })
 
 test('regenerate and edit of useChat replace the turn, and a branch that was replaced is refused (W36)', async () => {

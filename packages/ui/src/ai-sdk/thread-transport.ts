@@ -49,7 +49,7 @@ class ThreadTransport<Message extends UIMessage> extends DefaultChatTransport<Me
     const { chatId, messages, trigger, abortSignal } = options
     await this.#stops.get(chatId)
     const history = this.#historyOf(chatId)
-    const { replacing, commit } = history.changeTo(messages, trigger)
+    const { replacing, commit } = history.changeTo(messages, trigger, options.messageId)
     const stop = this.#stopping(chatId, options.headers, abortSignal)
     try {
       const messageId = replacing ?? options.messageId
