@@ -5,7 +5,7 @@ import type { UIMessage } from 'ai'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { gate } from '../../test/gate.ts'
-import { compared, history, Page, post } from '../../test/page.ts'
+import { compared, history, Page, post, settled } from '../../test/page.ts'
 import { chatHandler } from './index.ts'
 import { ReplacedBranchError, threadTransport } from './thread-transport.ts'
 
@@ -28,7 +28,7 @@ function chat() {
       read.push(messages.map((message) => textOf(message)))
       const last = messages.at(-1)
       const text = last ? textOf(last) : ''
-      if (text === 'pick') return respond(call('pick', {}, { id: 'c' }))
+      if (text === 'pick') return respond(call('slow', {}), call('pick', {}, { id: 'c' }))
       return text === 'slow' ? respond(say('I wait.'), call('slow', {})) : respond(say(`You said ${text}.`))
     }),
   )
@@ -101,16 +101,19 @@ test('a page that has loaded the chat again, after another tab has edited it, ad
 })
 
 test('a page that hides a message while it answers shows it again later, and can send (W36)', async () => {
-  const { handler, threads, page } = chat()
-  await page().sendMessage({ text: 'pick' })
+  const { handler, threads, page, open } = chat()
+  const asked = page().sendMessage({ text: 'pick' })
+  await vi.waitFor(async () => expect((await threads.read('t')).status).toBe('running'))
+  const queued = await threads.send('t', 'later')
+  open()
+  await asked
   // The message waits for the answer, so the page takes it out of its list until then.
-  const queued = await threads.send('t', 'later', { whenBusy: 'queue' })
   const one = page(await history(handler, 't'))
   expect(texts(one.messages).at(-1)).toBe('later')
   one.messages = one.messages.slice(0, 2)
   await one.addToolOutput({ tool: 'pick', toolCallId: 'c', output: 'red' })
-  await vi.waitFor(() => expect(one.status).toBe('ready'))
   await queued.result
+  await settled(one)
   one.messages = await history(handler, 't')
   await one.sendMessage({ text: 'a' })
   expect(one.error).toBeUndefined()
