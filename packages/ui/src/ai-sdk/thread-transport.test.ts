@@ -35,11 +35,18 @@ function chat() {
   const threads = createThreads({ agent: createAgent({ model, tools: [slow, pick] }), store: memoryThreads() })
   const handler = chatHandler({ threads, open: () => undefined })
   const asked: string[] = []
+  /** A request reaches the server after this. */
+  let arrival: Promise<void> | undefined
+  const delay = (until: Promise<void>) => {
+    arrival = until
+  }
   const fetching = async (url: string | URL | Request, init?: RequestInit) => {
     const request = new Request(url, init)
     asked.push(`${request.method} ${new URL(request.url).pathname}`)
-    const response = await handler(request)
     const { signal } = request
+    await arrival
+    signal.throwIfAborted()
+    const response = await handler(request)
     signal.throwIfAborted()
     return response.body
       ? new Response(response.body.pipeThrough(new TransformStream(), { signal }), response)
@@ -50,7 +57,7 @@ function chat() {
     const transport = threadTransport({ api, fetch: fetching as typeof fetch, loaded: messages, headers: { a: 'b' } })
     return new Page(handler, 't', messages, { transport })
   }
-  return { threads, handler, page, read, asked, open }
+  return { threads, handler, page, read, asked, open, delay }
 }
 
 const texts = (messages: readonly UIMessage[]) =>
@@ -169,6 +176,45 @@ test('the stop button of a page stops the turn, and the next message does not wa
   expect(asked).toEqual(['POST /api/chat', 'POST /api/chat/t/stop', 'POST /api/chat'])
   expect((await threads.read('t')).turns.map(({ status }) => status)).toEqual(['stopped', 'completed'])
   expect(texts(await history(handler, 't')).at(-1)).toBe('You said b.')
+})
+
+test('a stop before the response has begun reaches the turn of its message, and the next message comes after it (W36)', async () => {
+  const { handler, threads, page, asked, delay } = chat()
+  const { opened: arrival, open: arrive } = gate()
+  delay(arrival)
+  const one = page()
+  const sent = one.sendMessage({ text: 'slow' })
+  await vi.waitFor(() => expect(asked).toHaveLength(1))
+  await one.stop()
+  await sent
+  expect(one.status).toBe('ready')
+  const next = one.sendMessage({ text: 'b' })
+  expect((await threads.read('t')).turns).toEqual([])
+  arrive()
+  await next
+  expect(asked).toEqual(['POST /api/chat', 'POST /api/chat/t/stop', 'POST /api/chat'])
+  expect((await threads.read('t')).turns.map(({ status }) => status)).toEqual(['stopped', 'completed'])
+  expect(texts(await history(handler, 't')).at(-1)).toBe('You said b.')
+})
+
+test('the stop of a message that the server refuses stops no other turn (W36)', async () => {
+  const { handler, threads, page, asked, open, delay } = chat()
+  const running = page().sendMessage({ text: 'slow' })
+  await vi.waitFor(async () => expect((await threads.read('t')).status).toBe('running'))
+  const { opened: arrival, open: arrive } = gate()
+  delay(arrival)
+  const one = page(await history(handler, 't'))
+  const edited = one.sendMessage({ text: 'b', messageId: one.messages[0]?.id ?? '' })
+  await vi.waitFor(() => expect(asked).toHaveLength(2))
+  await one.stop()
+  await edited
+  arrive()
+  const next = one.sendMessage({ text: 'c' })
+  await vi.waitFor(() => expect(asked).toHaveLength(3))
+  open()
+  await Promise.all([running, next])
+  expect(asked).not.toContain('POST /api/chat/t/stop')
+  expect((await threads.read('t')).turns[0]?.status).toBe('completed')
 })
 
 test('the stop button of a page that has joined stops the turn, and a page that leaves stops nothing (W36)', async () => {
