@@ -18,7 +18,7 @@ export type ChatDataTypes = {
 export interface CallState {
   /** The id of the call. */
   readonly toolCallId: string
-  /** `settled`: the result exists, and is shown as soon as the model has finished. */
+  /** `settled`: the result exists. It counts as soon as the model has finished. */
   readonly state: 'running' | 'settled'
   /** Whether the model was still writing its response. */
   readonly isEarly: boolean
