@@ -2,7 +2,7 @@
 
 import type { Json, JsonSchema, Usage } from '@meanwhile/core'
 import type { FileUIPart, TextUIPart, UIMessage } from 'ai'
-import { cardIdOf } from '../turn/card.ts'
+import { cardOfQuestion } from '../turn/question-of.ts'
 import type { Question } from '../turn/turn-update.ts'
 
 /** A UI message of a chat: `useChat<ChatMessage>`. */
@@ -18,7 +18,7 @@ export type ChatDataTypes = {
 export interface CallState {
   /** The id of the call. */
   readonly toolCallId: string
-  /** `settled`: the result exists, and is shown as soon as the model has finished. */
+  /** `settled`: the result exists. It counts as soon as the model has finished. */
   readonly state: 'running' | 'settled'
   /** Whether the model was still writing its response. */
   readonly isEarly: boolean
@@ -54,8 +54,9 @@ export interface ChatQuestion {
   readonly title?: string
 }
 
-export function chatQuestion({ id, payload, answerSchema, callId, card }: Question): ChatQuestion {
-  const toolCallId = card?.id ?? (callId === undefined ? undefined : cardIdOf([{ callId }]))
+export function chatQuestion(question: Question): ChatQuestion {
+  const { id, payload, answerSchema, card } = question
+  const toolCallId = cardOfQuestion(question)
   return {
     id,
     payload,
