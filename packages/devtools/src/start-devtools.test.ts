@@ -106,6 +106,27 @@ test('a body that cannot be read is refused as a whole, with the status and the 
   expect(await listed(url)).toMatchObject({ runs: [], received: 0 })
 })
 
+test('JSON that is too deep is shown as text, in arguments, results and messages (DT2)', async () => {
+  const { url } = await started()
+  const deep = `${'[{"a":'.repeat(50_000)}1${'}]'.repeat(50_000)}`
+  const text = (key: string, stringValue: string) => ({ key, value: { stringValue } })
+  const attributes = [
+    text('gen_ai.operation.name', 'execute_tool'),
+    text('gen_ai.tool.call.arguments', deep),
+    text('gen_ai.input.messages', deep),
+    { key: 'gen_ai.tool.call.result', value: 'DEEP' },
+  ]
+  const lists = `${'{"arrayValue":{"values":['.repeat(20_000)}{"intValue":"1"}${']}}'.repeat(20_000)}`
+  const body = request({ ...SPAN, attributes }).replace('"DEEP"', lists)
+  expect((await send(`${url}/v1/traces`, { method: 'POST', headers: JSON_TYPE, body })).status).toBe(200)
+  const { run } = await get<RunDetail>(`${url}/api/runs/${SPAN.traceId}-${SPAN.spanId}`)
+  expect(run.steps[0]?.calls[0]).toMatchObject({
+    input: expect.stringMatching(/^\[\{"a":\[.*… \[400001 characters\]$/),
+  })
+  expect((await send(`${url}/api/runs/${run.key}/otlp`)).status).toBe(200)
+  expect((await send(`${url}/api/spans/${SPAN.traceId}/${SPAN.spanId}`)).status).toBe(200)
+})
+
 test('spans with wrong ids are counted and the others kept; metrics and logs are accepted and dropped (DT2)', async () => {
   const { url } = await started()
   const body = request(SPAN, { ...SPAN, spanId: 'x' })
