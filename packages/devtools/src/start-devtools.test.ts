@@ -247,6 +247,16 @@ test('unknown paths are 404, and other methods 405 (DT7)', async () => {
   expect(await status('/v1/traces')).toBe(404)
 })
 
+test('HEAD is answered without a body on every route (DT7)', async () => {
+  const { url } = await started({ files: [fileOf('trip')] })
+  const { key } = recordedRun('trip')
+  const paths = ['/', '/page.js', '/api/runs', `/api/runs/${key}`, `/api/runs/${key}/otlp`, '/api/events', '/nothing']
+  for (const path of paths) {
+    const { status, body } = await send(url + path, { method: 'HEAD' })
+    expect([path, status, body.length]).toEqual([path, path === '/nothing' ? 404 : 200, 0])
+  }
+})
+
 test('a page that listens receives what changed (DT7)', async () => {
   const { url } = await started()
   const abort = new AbortController()
