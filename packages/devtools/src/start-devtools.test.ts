@@ -292,9 +292,23 @@ test('a file has one document or one per line; another one is an error that name
   await writeFile(path, `${document.trim()}\n\n${request(SPAN)}\n`)
   const { url } = await started({ files: [path] })
   expect((await listed(url)).runs).toHaveLength(2)
-  await writeFile(path, '{"resourceSpans":1}')
-  await expect(started({ files: [path] })).rejects.toThrow(OtlpFileError)
-  await expect(started({ files: [`${path}.none`] })).rejects.toThrow('ENOENT')
+})
+
+test('a file that cannot be read or is not OTLP is an error of one sentence without its content (DT2)', async () => {
+  const path = join(tmpdir(), `meanwhile-wrong-${process.pid}.json`)
+  const form = `${path} is not OTLP as JSON, as one document or one per line`
+  const cases = [
+    ['', `${form}: it is not JSON`],
+    ['secret', `${form}: it is not JSON`],
+    ['{"resourceSpans":"secret"}', `${form}: it has other members than OTLP`],
+    ['{}\n\n{"resourceSpans":[]}\n{"secret', `${form}: line 4 is not JSON`],
+  ] as const
+  for (const [text, sentence] of cases) {
+    await writeFile(path, text)
+    await expect(started({ files: [path] })).rejects.toThrow(new OtlpFileError(path, sentence.slice(path.length + 1), {}))
+  }
+  await expect(started({ files: [tmpdir()] })).rejects.toThrow(`${tmpdir()} cannot be read: it is a folder`)
+  await expect(started({ files: [`${path}.none`] })).rejects.toThrow('.none cannot be read: there is no such file')
 })
 
 test('the list has the runs before a time and with a text, and not more than a number (DT7)', async () => {

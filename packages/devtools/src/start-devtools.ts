@@ -35,7 +35,7 @@ export interface Devtools extends AsyncDisposable {
 
 /**
  * Starts the server on 127.0.0.1 and ::1. Rejects with a {@link PortInUseError} if the port is taken, with an `OtlpFileError` for a file
- * that is not OTLP, and with the error of a file that cannot be read.
+ * that cannot be read or is not OTLP.
  */
 export async function startDevtools(options: DevtoolsOptions = {}): Promise<Devtools> {
   const { port: asked = DEFAULT_PORT, allowOrigin = [], files = [], page } = options

@@ -19,8 +19,6 @@ export function responseOf(span: Span): Response {
       first,
       end,
       model: modelOf(attributes),
-      provider: text(attributes, 'gen_ai.provider.name', 'gen_ai.system', 'llm.system'),
-      finish: finishOf(attributes),
       error: errorOf(span),
     }),
   }
@@ -56,12 +54,6 @@ function usageOf(attributes: Attributes): Usage {
     input: number(attributes, 'gen_ai.usage.input_tokens', 'llm.token_count.prompt', 'ai.usage.promptTokens'),
     output: number(attributes, 'gen_ai.usage.output_tokens', 'llm.token_count.completion', 'ai.usage.completionTokens'),
     cacheRead: number(attributes, 'gen_ai.usage.cache_read.input_tokens', 'llm.token_count.prompt_details.cache_read'),
-    cacheWrite: number(
-      attributes,
-      'gen_ai.usage.cache_creation.input_tokens',
-      'gen_ai.usage.cache_write.input_tokens',
-      'llm.token_count.prompt_details.cache_write',
-    ),
     reasoning: number(
       attributes,
       'gen_ai.usage.reasoning.output_tokens',
@@ -81,15 +73,8 @@ export function sumOf(all: readonly Usage[]): Usage {
     input: sum('input'),
     output: sum('output'),
     cacheRead: sum('cacheRead'),
-    cacheWrite: sum('cacheWrite'),
     reasoning: sum('reasoning'),
   })
-}
-
-function finishOf(attributes: Attributes): string | undefined {
-  const reasons = attributes['gen_ai.response.finish_reasons']
-  const first = Array.isArray(reasons) ? reasons[0] : undefined
-  return typeof first === 'string' ? first : text(attributes, 'llm.finish_reason', 'ai.response.finishReason')
 }
 
 /** The first line of the error: some instrumentations write the stack after it. */
