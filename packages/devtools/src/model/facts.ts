@@ -144,13 +144,13 @@ export function callOf(key: string, spans: readonly Span[], inner: readonly Run[
   }
 }
 
-/** When the arguments were complete. `lag` counts from there only if that was what the call waited for. */
+/** When the arguments were complete, counted back from what the call waited for. */
 function closedOf({ start, attributes }: Span): number | undefined {
-  const closed = number(attributes, 'meanwhile.arguments.closed')
-  if (closed !== undefined) return start - closed * 1_000
   const evidence = text(attributes, 'meanwhile.dispatch.evidence')
   const lag = number(attributes, 'meanwhile.dispatch.lag')
-  return lag !== undefined && (evidence === 'closed' || evidence === 'sealed') ? start - lag * 1_000 : undefined
+  const isEvidence = lag !== undefined && (evidence === 'closed' || evidence === 'sealed')
+  const closed = number(attributes, 'meanwhile.arguments.closed') ?? (isEvidence ? 0 : undefined)
+  return closed === undefined ? undefined : start - (closed + (lag ?? 0)) * 1_000
 }
 
 /** When the response was accepted, as a call tells it that waited for that. */
