@@ -33,8 +33,11 @@ async function pack(folder: string, into: string): Promise<Packed | undefined> {
   const [{ filename }] = JSON.parse(printed) as [{ filename: string }]
   const tarball = join(into, filename)
   await command(`${name}: publint`, tool('publint'), ['run', tarball, '--strict'])
-  await command(`${name}: are the types wrong?`, tool('attw'), [tarball, '--profile', 'esm-only'])
-  const doors = Object.keys(manifest.exports).filter((path) => path !== './package.json')
+  const paths = Object.keys(manifest.exports)
+  const sheets = paths.filter((path) => path.endsWith('.css'))
+  const untyped = sheets.length > 0 ? ['--exclude-entrypoints', ...sheets] : []
+  await command(`${name}: are the types wrong?`, tool('attw'), [tarball, '--profile', 'esm-only', ...untyped])
+  const doors = paths.filter((path) => path !== './package.json' && !sheets.includes(path))
   return { manifest, tarball, entries: doors.map((path) => name + path.slice(1)) }
 }
 

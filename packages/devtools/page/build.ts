@@ -21,7 +21,7 @@ export async function buildPage(into: string = PAGE): Promise<void> {
   } finally {
     await bundle.close()
   }
-  const sheets = await Promise.all(['family.css', 'page.css'].map((name) => readFile(join(HERE, name), 'utf8')))
+  const sheets = await Promise.all(['../src/family.css', 'page.css'].map((name) => readFile(join(HERE, name), 'utf8')))
   await writeFile(
     join(into, 'page.css'),
     sheets

@@ -165,6 +165,20 @@ export function threadBehaviours({ newStore, opened, isRemote = false }: Threads
     expect(await (await threads.answer('t', { [id]: { allow: true } })).result).toMatchObject({ status: 'completed' })
   })
 
+  test('of two answers that are given at once, a refused one is told why it was refused, and the other one is judged by itself (TH8)', async () => {
+    const { threads, did } = open()
+    const turn = await threads.send('t', 'mail')
+    const id = (await turn.result).interrupts?.[0]?.id ?? ''
+    const twice = await Promise.allSettled(['yes', 'yes'].map((answer) => threads.answer('t', { [id]: answer })))
+    expect(twice).toMatchObject([{ reason: { name: 'AnswerError' } }, { reason: { name: 'AnswerError' } }])
+    const given = await Promise.allSettled(
+      ['yes', { allow: true }].map((answer) => threads.answer('t', { [id]: answer })),
+    )
+    expect(given).toMatchObject([{ reason: { name: 'AnswerError' } }, { status: 'fulfilled' }])
+    expect(await turn.result).toMatchObject({ status: 'completed' })
+    expect(did).toEqual(['mail ada [{"allow":true}]'])
+  })
+
   test('a turn with a question waits, shows the results of the other calls, and continues with the answer (TH7, TH8)', async () => {
     const { threads, did } = open()
     const turn = await threads.send('t', 'mail both')

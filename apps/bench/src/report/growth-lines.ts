@@ -49,8 +49,8 @@ interface Look {
 /** Distinguished by their symbols; our modes also have colours. */
 const LOOKS: Readonly<Record<Contender, Look>> = {
   sequential: { color: 'var(--wait)', symbol: 'triangle' },
-  parallel: { color: 'var(--token)', symbol: 'square' },
-  eager: { color: 'var(--saved)', symbol: 'circle' },
+  parallel: { color: 'var(--stream)', symbol: 'square' },
+  eager: { color: 'var(--tool)', symbol: 'circle' },
   floor: { color: 'var(--ink)', symbol: 'diamond', dashes: '5 4' },
   ai: { color: 'var(--muted)', symbol: 'cross' },
   '@openai/agents': { color: 'var(--muted)', symbol: 'star' },

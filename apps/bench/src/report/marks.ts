@@ -7,16 +7,16 @@ import type { Parts } from './parts.ts'
 export function marksOf({ saved, streams, writes, waits, calls }: Partial<Parts>): Markish[] {
   return [
     rect(saved ?? [], { ...AREA, fill: 'url(#hatch)' }),
-    rect(streams ?? [], { ...AREA, fill: 'var(--stream)' }),
+    rect(streams ?? [], { ...AREA, fill: 'var(--ribbon)' }),
     // One broken line instead of a thousand short ones makes the page a third as long.
     line(
       (writes ?? []).flatMap(({ at, top, bottom }) => [{ at, y: top }, { at, y: bottom }, { at: Number.NaN }]),
-      { x: 'at', y: 'y', stroke: 'var(--token)', strokeWidth: 1 },
+      { x: 'at', y: 'y', stroke: 'var(--stream)', strokeWidth: 1 },
     ),
     link(waits ?? [], { x1: 'from', x2: 'to', y: 'middle', ...WAITING }),
     dot(waits ?? [], { x: 'from', y: 'middle', r: 2.5, fill: 'var(--wait)' }),
     // A call that took no time must be visible, too.
-    rect(calls ?? [], { ...AREA, insetRight: -1, fill: 'var(--call)' }),
+    rect(calls ?? [], { ...AREA, insetRight: -1, fill: 'var(--tool)' }),
   ]
 }
 

@@ -26,7 +26,7 @@ export function reportOf(results: Results): string {
 <meta name="color-scheme" content="light dark">
 <title>Meanwhile bench: eager tools against waiting</title>
 <style>
-${new Html(readFileSync(new URL('./style.css', import.meta.url), 'utf8'))}</style>
+${[import.meta.resolve('@meanwhile/devtools/family.css'), new URL('style.css', import.meta.url)].map(styles)}</style>
 </head>
 <body>
 ${patterns()}
@@ -46,6 +46,8 @@ ${method(entries, results)}
 </html>
 `.text
 }
+
+const styles = (file: string | URL): Html => new Html(readFileSync(new URL(file), 'utf8'))
 
 function failures(entries: readonly Entry[]): Html | undefined {
   const failures = failuresOf(entries)

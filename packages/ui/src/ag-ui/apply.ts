@@ -81,8 +81,14 @@ const ANSWER = { type: 'answer' } as const
 const RETRY = { type: 'retry' } as const
 const STOP = { type: 'stop' } as const
 
-function messageRequest({ rewind: replacing }: RunInput, { id: messageId }: Said) {
-  const change = { type: 'send', messageId, ...(replacing !== undefined && { replacing }) } as const
+/** `closes`: the message also stops the turn that waits. */
+function messageRequest({ rewind: replacing }: RunInput, { id: messageId }: Said, closes = false) {
+  const change = {
+    type: 'send',
+    messageId,
+    ...(replacing !== undefined && { replacing }),
+    ...(closes && { whenAsking: 'close' }),
+  } as const
   return [replacing === undefined ? 'send' : 'rewind', change] as const
 }
 
@@ -126,7 +132,10 @@ async function begin<Context>(
     // Another client was faster, so the request is read again with the new state.
     return turn ? { conversation, after, turn } : begin(request, await inThread(() => threads.read(threadId)), true)
   }
-  if (answers === 'stop')
+  const added = newMessage(input, state)
+  const stops = answers === 'stop'
+  // A request that is refused changes nothing: a message stops the turn in the change that adds it, and a turn that waits cannot be retried.
+  if (stops && !added && !input.isRetry)
     await visit.make('stop', STOP, (expected) => inThread(() => threads.stop(threadId, { signal, expected })))
   if (input.isRetry) {
     const turn = await visit.make('retry', RETRY, (expected) =>
@@ -134,9 +143,9 @@ async function begin<Context>(
     )
     return { conversation, after, turn }
   }
-  const added = newMessage(input, state)
   if (added) {
-    const [action, change] = messageRequest(input, added)
+    const [action, change] = messageRequest(input, added, stops)
+    if (stops) await visit.askInstead(action, change)
     const { type: _, ...ids } = change
     const sent = await visit.make(action, change, async (expected) => {
       const options = { ...(await visit.sending()), ...ids, display: displayOf(input), expected }
@@ -160,7 +169,7 @@ async function begin<Context>(
     })
     return { messageId, sent }
   }
-  const goesOn = answers === 'stop' ? 'waiting' : 'running'
+  const goesOn = stops ? 'waiting' : 'running'
   const active = state.turns.find(({ status }) => status === goesOn)
   return { conversation, after, turn: active && (await inThread(() => threads.turn(threadId, active.id))) }
 }
