@@ -69,7 +69,6 @@ export function attemptSpan({ request, step, attempt }: AttemptFacts, scope: Sco
             'gen_ai.response.model': response?.model,
             'gen_ai.response.finish_reasons': reason === undefined ? undefined : [reason],
             ...tokensOf(usage),
-            'gen_ai.response.time_to_first_chunk': firstChunk,
             'meanwhile.tool_calls.early': early,
             'meanwhile.outcome': left ? 'cancelled' : outcomeOf(error),
           }) satisfies SemanticAttributes,
