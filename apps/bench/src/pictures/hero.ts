@@ -66,7 +66,7 @@ function styles(size: Size, colour: Colours): string {
 .canopy{fill:${colour.canopy}}.ribbon{fill:${colour.ribbon}}.tool{fill:${colour.tool}}.saved{fill:${colour['saved-tint']}}
 .writes,.answers{font-size:${label}px;font-weight:500;fill:${colour['ribbon-text']}}.answers{font-size:${tidy(label * 0.86)}px}
 .runs{font-size:${label}px;font-weight:600;fill:${colour['on-tool']}}
-.beside{font-size:${label}px;fill:${colour.muted}}
+.aside{font-size:${label}px;fill:${colour.muted}}
 .waits{font-size:${label}px;font-weight:500;fill:${colour.wait};paint-order:stroke;stroke:${colour.canopy};stroke-width:${tidy(label * 0.9)}px;stroke-linejoin:round}
 .wait{stroke:${colour.wait};stroke-width:${size.width < 500 ? 1.5 : 2};stroke-dasharray:${size.dots};stroke-linecap:round}.dot{fill:${colour.wait}}
 .end{stroke:${colour.ink};stroke-width:${size.line}}.end.good{stroke:${colour.saved}}

@@ -129,7 +129,7 @@ function slowWords(pen: Pen, run: PicturedRun, [slow]: readonly Lane[], words: W
   return html`${
     name
       ? pen.label('runs', name, { x: pen.x(entered) + label * 0.55, y, time: entered + 200 })
-      : pen.label('beside', names.at(-1) ?? '', { x: pen.x(settled) + label * 0.5, y, time: settled })
+      : pen.label('aside', names.at(-1) ?? '', { x: pen.x(settled) + label * 0.5, y, time: settled })
   }${isEarly ? undefined : pen.label('waits', words.waits, { x: pen.x(argsDone) + label * 0.9, y, time: argsDone })}`
 }
 
@@ -140,13 +140,13 @@ function quickWords(pen: Pen, quick: readonly Lane[], words: Words, isEarly: boo
   if (!first || !last || !beside) return undefined
   const drop = label * 0.35
   return isEarly
-    ? pen.label('beside', words.quick, {
+    ? pen.label('aside', words.quick, {
         x: pen.x(beside.call.entered) - label * 0.6,
         y: beside.middle + drop,
         anchor: 'end',
         time: beside.call.settled,
       })
-    : pen.label('beside', words.quick, {
+    : pen.label('aside', words.quick, {
         x: pen.x(first.call.settled) + label * 0.5,
         y: (first.middle + last.middle) / 2 + drop,
         time: first.call.settled,

@@ -1,4 +1,4 @@
-/** What stands in and beside the marks of a picture. Where there are several, the first that fits stands there. */
+/** What stands in the marks of a picture and next to them. Where there are several, the first that fits stands there. */
 
 import type { PicturedRun } from './figures.ts'
 

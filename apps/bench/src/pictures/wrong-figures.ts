@@ -26,10 +26,8 @@ function rightFigures(runs: Runs): readonly string[] {
   return [...Object.values(runs).map((run) => `${seconds(run)} s`), `${soonerBy(runs)} %`]
 }
 
-/** `2.9 s`, `2.9 seconds`, `33 %`, and the first of `2.9 → 1.9 s`. */
+/** `2.9 s`, `2.9 seconds` and `33 %`. */
 function named(line: string): readonly string[] {
-  const found = line.matchAll(/(\d+(?:\.\d+)?)(?:\s*→\s*(\d+(?:\.\d+)?))?\s*(%|s\b|seconds?\b)/g)
-  return [...found].flatMap(([, first, second, unit = '']) =>
-    [first, second].flatMap((number) => (number === undefined ? [] : [`${number} ${unit === '%' ? unit : 's'}`])),
-  )
+  const found = line.matchAll(/(\d+(?:\.\d+)?)\s*(%|s\b|seconds?\b)/g)
+  return [...found].map(([, number, unit]) => `${number} ${unit === '%' ? unit : 's'}`)
 }
