@@ -77,7 +77,7 @@ export default defineConfig({
       project('eager-tools', 'packages/eager-tools/**/*.test.ts'),
       // Each apart, because they set up telemetry for their whole process, as programs do.
       project('bench', 'apps/{bench,postgres-cluster}/**/*.test.ts'),
-      project('tests', 'apps/tests/**/*.test.ts'),
+      project('tests', '{apps/tests,examples}/**/*.test.ts'),
     ],
     coverage: {
       provider: 'v8',

@@ -86,6 +86,17 @@ export function chatRequest(body: unknown, files: FileRules | false): ChatReques
   }
 }
 
+/**
+ * What a stop does to the queued messages. A stop needs no body.
+ *
+ * @throws {MalformedBodyError} It is neither `keep` nor `drop`.
+ */
+export function queueIn(body: unknown): 'keep' | 'drop' {
+  const { queue = 'keep' } = isRecord(body) ? body : {}
+  if (queue !== 'keep' && queue !== 'drop') throw new MalformedBodyError('queue', 'keep or drop')
+  return queue
+}
+
 function answersIn(answers: unknown): Readonly<Record<string, Json>> {
   if (!isRecord(answers))
     throw new MalformedBodyError('answers', 'an object with an answer for the id of each question')

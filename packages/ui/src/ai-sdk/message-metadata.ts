@@ -24,8 +24,10 @@ export interface CallState {
   readonly isEarly: boolean
 }
 
-/** The `metadata` of the UI message of a turn. */
+/** The `metadata` of the UI message of a turn. A message of the user has only its own metadata, and `queued`. */
 export interface ChatMetadata {
+  /** Set while a message of the user waits in the queue: its turn has not begun. The server sets it, and ignores it in what a page sends. */
+  readonly queued?: true
   /** The status of the turn. `waiting`: it waits for an answer. */
   readonly status: 'running' | 'waiting' | 'completed' | 'stopped' | 'failed'
   /** The questions that wait for an answer; empty unless the turn waits. */
