@@ -148,7 +148,7 @@ ${attributes.map(attributeRow).join('\n')}
 ## Metrics
 
 Each span makes one record of its duration. Only failures have \`error.type\`. Histograms have the buckets of the conventions, which double: for durations from 0.01 to 81.92 seconds, for
-durations of runs from 0.1 to 409.6 seconds, for numbers of calls from 1 to 128.
+durations of runs from 0.1 to 409.6 seconds, for lags from 0.0001 to 1.6384 seconds, for numbers of calls from 1 to 128.
 
 | name | kind | unit | attributes | what it measures |
 |---|---|---|---|---|

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { propertyRuns } from '@meanwhile/tests/size'
+import { byTurns, propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import { fileOf, recordedRun } from '../test/recorded.ts'
@@ -168,14 +168,30 @@ test('mutated bodies get a status of the table, and one that is refused leaves t
   )
 })
 
-const HOSTS = ['evil.example', 'localhost.evil.example', 'localhost', '127.0.0.1:1', '[::1]'] as const
-const ORIGINS = [
-  'http://evil.example',
-  'https://localhost',
-  'null',
-  'http://localhost:1',
-  'http://localhost.evil.example',
-] as const
+/** `OWN` stands for the server's own. */
+const OWN = 'OWN'
+const FOREIGN: readonly (readonly [host: string, origin: string | undefined])[] = [
+  ['evil.example', undefined],
+  ['localhost.evil.example', undefined],
+  ['localhost', undefined],
+  ['127.0.0.1:1', undefined],
+  ['[::1]', undefined],
+  ['0.0.0.0:4318', undefined],
+  ['127.0.0.1.nip.io:4318', undefined],
+  ['localhost:4318@evil.example', undefined],
+  [OWN, 'http://evil.example'],
+  [OWN, 'https://localhost'],
+  [OWN, 'null'],
+  [OWN, 'http://localhost:1'],
+  [OWN, 'http://localhost.evil.example'],
+  [OWN, 'http://127.0.0.1.evil.example'],
+  [OWN, 'http://[::2]'],
+  [OWN, 'file://'],
+  ['evil.example', 'http://evil.example'],
+  ['evil.example', 'http://localhost'],
+  ['localhost', 'http://localhost'],
+  ['[::1]:1', 'http://[::1]:1'],
+]
 const ROUTES = [
   '/',
   '/page.js',
@@ -190,12 +206,12 @@ const ROUTES = [
 test('a foreign Host, a foreign Origin and a request on behalf of another site are refused on every route (DT10)', async () => {
   const { url } = await started({ files: [fileOf('trip')] })
   const own = new URL(url).host
-  const foreign = [
-    ...HOSTS.map((host) => ({ host })),
-    ...ORIGINS.map((origin) => ({ host: own, origin })),
-    { host: own, 'sec-fetch-site': 'cross-site' },
-  ]
-  for (const path of ROUTES) {
+  for (const [place, path] of ROUTES.entries()) {
+    const pairs = byTurns(FOREIGN, { small: 6, middle: 6, whole: FOREIGN.length }, place * 6)
+    const foreign = [
+      ...pairs.map(([host, origin]) => ({ host: host.replace(OWN, own), ...(origin !== undefined && { origin }) })),
+      { host: own, 'sec-fetch-site': 'cross-site' },
+    ]
     for (const headers of foreign) {
       for (const method of ['GET', 'POST', 'OPTIONS']) {
         const reply = await send(url + path, { method, headers: { ...JSON_TYPE, ...headers }, body: request(SPAN) })

@@ -63,7 +63,7 @@ export function attemptFlow(
   let following: readonly (() => void)[] = []
   let attempt = 0
   let answer: AssistantMessage | undefined
-  let firstEvent: number | undefined
+  let firstChunk: number | undefined
   let left = false
 
   return run.telemetry.aroundFlow<'attempt', WrapModelEvent, AssistantMessage>('attempt', parent, {
@@ -81,7 +81,7 @@ export function attemptFlow(
         const problem = modelEventProblem(event)
         if (problem !== undefined)
           throw new ModelError(`the model yielded ${problem}`, { code: 'invalid_chunk', retryable: false })
-        if (firstEvent === undefined) answers(open, (firstEvent = performance.now()))
+        firstChunk ??= answers(open)
         const call = announcedCall(event)
         if ('input' in event) freeze(event.input)
         if (call) {
@@ -117,7 +117,7 @@ export function attemptFlow(
       run.addUsage(partial?.usage)
       const brokeOff = left ? 'call_withdrawn' : error === undefined ? undefined : discardCauseOf(error)
       const early = observer.ended?.(attempt, brokeOff) ?? 0
-      return { message: answer ?? partial, error, left, firstEvent, early }
+      return { message: answer ?? partial, error, left, firstChunk, early }
     },
   })
 }

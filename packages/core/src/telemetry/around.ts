@@ -66,10 +66,11 @@ export function judged({ span }: OpenSpan, effect: Effect): void {
   setAttributes(span, () => ({ 'meanwhile.tool.effect': effect }) satisfies SemanticAttributes)
 }
 
-/** The first event of a model attempt has arrived. `at`: in `performance.now()`. */
-export function answers({ span, started }: OpenSpan, at: number): void {
-  const seconds = (at - started) / 1000
+/** The first event of a model attempt has arrived. Returns after how many seconds. */
+export function answers({ span, started }: OpenSpan): number {
+  const seconds = (performance.now() - started) / 1000
   setAttributes(span, () => ({ 'gen_ai.response.time_to_first_chunk': seconds }) satisfies SemanticAttributes)
+  return seconds
 }
 
 function fixed(options: TelemetryOptions | undefined): () => CaptureContent {

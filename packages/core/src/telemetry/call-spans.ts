@@ -127,12 +127,14 @@ export function executionSpan(facts: ExecutionBegin, scope: Scope): SpanTable<Ex
 }
 
 /** The times of an execution that has settled. */
-function timesOf({ open, started, ended = started, lag = 0, wait }: ExecutionFacts): SemanticAttributes {
-  const waited = wait?.within(started, ended)
+function timesOf({ open, started, ended = 0, lag = 0, wait }: ExecutionFacts): SemanticAttributes {
+  const waited = wait && wait.within(started, ended) / 1000
   return {
     'meanwhile.tool.duration': (ended - open.started) / 1000,
-    'meanwhile.rest.waited': waited && waited / 1000,
-    'meanwhile.arguments.closed': waited ? (started - (wait?.until ?? 0)) / 1000 - lag : undefined,
+    ...(waited && {
+      'meanwhile.rest.waited': waited,
+      'meanwhile.arguments.closed': (started - (wait.until ?? 0)) / 1000 - lag,
+    }),
   }
 }
 
