@@ -179,12 +179,14 @@ test('a reader that comes to a steering message after its turn has ended has the
   const { received, end } = reading(reader?.events() ?? none())
   await vi.waitFor(() => expect(received.at(-1)?.type).toBe('tool-entered'), { timeout: 5_000 })
   isSent = true
-  await threads.send('t', 'and quickly', { whenBusy: 'steer', messageId: 'm2' })
+  const display = { mood: 'hurried' }
+  await threads.send('t', 'and quickly', { whenBusy: 'steer', messageId: 'm2', display })
   await vi.waitFor(async () => expect(await store.checkpoints.load(turn.id)).toMatchObject({ sent: [{}] }), {
     timeout: 5_000,
   })
   open()
   await end
+  expect(received.find((one) => 'messageId' in one && one.messageId === 'm2')).toMatchObject({ display })
   const { messages } = await threads.read('t')
   const ids = received.flatMap((one) => ('messageId' in one && one.messageId) || [])
   expect(ids).toEqual(messages.map(({ id }) => id))

@@ -18,7 +18,7 @@ export interface ThreadMessage {
   readonly turn: string
   /** The message. */
   readonly message: Message
-  /** The `display` that was passed to `send` with a message that begins a turn. */
+  /** The `display` that was passed to `send` with the message. */
   readonly display?: Json
 }
 

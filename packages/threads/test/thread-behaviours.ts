@@ -67,7 +67,8 @@ export function threadBehaviours({ newStore, opened, isRemote = false }: Threads
     const { threads, asked, open: openGate } = open()
     const turn = await threads.send('t', 'slow')
     await until(turn, 'tool-entered')
-    const joined = await threads.send('t', 'and quickly', { whenBusy: 'steer', messageId: 'm2' })
+    const display = { mood: 'hurried' }
+    const joined = await threads.send('t', 'and quickly', { whenBusy: 'steer', messageId: 'm2', display })
     if (isRemote) await new Promise((resolve) => setTimeout(resolve, 500))
     openGate()
     await turn.result
@@ -82,7 +83,7 @@ export function threadBehaviours({ newStore, opened, isRemote = false }: Threads
     ])
     expect(asked.at(-1)).toEqual(shown(state).slice(0, -1))
     expect(state.turns).toHaveLength(1)
-    expect(state.messages[3]).toMatchObject({ id: 'm2', turn: turn.id })
+    expect(state.messages[3]).toMatchObject({ id: 'm2', turn: turn.id, display })
     expect((await all(joined.events())).at(-1)).toMatchObject({ type: 'turn-end', turn: turn.id })
     expect((await threads.send('t', 'and quickly', { messageId: 'm2' })).id).toBe(joined.id)
   })

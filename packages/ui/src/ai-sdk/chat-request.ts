@@ -26,6 +26,8 @@ export type ChatRequest = { readonly thread: string } & (
       /** The id of the last message, which is the id of its turn. */
       readonly turn: unknown
       readonly cards: readonly Card[]
+      /** The ids of the questions that the message shows. Undefined: its metadata does not say. */
+      readonly shown: ReadonlySet<unknown> | undefined
       readonly answers: Readonly<Record<string, Json>>
     }
 )
@@ -62,7 +64,7 @@ export function chatRequest(body: unknown, files: FileRules | false): ChatReques
   if (!Array.isArray(last.parts)) throw new MalformedBodyError(`${at}.parts`, 'a list')
   if (last.role === 'assistant') {
     const cards = last.parts.flatMap((part, index) => (isRecord(part) ? [cardIn(part, `${at}.parts[${index}]`)] : []))
-    return { thread, kind: 'answer', turn: last.id, cards, answers: answersIn(answers) }
+    return { thread, kind: 'answer', turn: last.id, cards, shown: shownIn(last.metadata), answers: answersIn(answers) }
   }
   if (last.role !== 'user') throw new MalformedBodyError(`${at}.role`, 'user or assistant')
   if (typeof last.id !== 'string') throw new MalformedBodyError(`${at}.id`, 'a text')
@@ -103,6 +105,11 @@ function answersIn(answers: unknown): Readonly<Record<string, Json>> {
   return storableJson(answers, 'answers') as Readonly<Record<string, Json>>
 }
 
+function shownIn(metadata: unknown): ReadonlySet<unknown> | undefined {
+  const { questions } = Object(metadata)
+  return Array.isArray(questions) ? new Set(questions.map((question) => Object(question).id)) : undefined
+}
+
 function cardIn(part: Readonly<Record<string, unknown>>, at: string): Card {
   const { toolCallId, approval } = part
   if (toolCallId !== undefined && typeof toolCallId !== 'string')
@@ -115,7 +122,8 @@ function cardIn(part: Readonly<Record<string, unknown>>, at: string): Card {
 
 /**
  * Returns the answers to the open questions: from the cards of the page, and those by id. `waiting`: the turn that waits. The cards of another turn
- * answer nothing, because their calls may have the same ids, and neither does a card that shows another input than its question.
+ * answer nothing, because their calls may have the same ids, and neither does a card that shows another input than its question, nor an output on a card
+ * whose question the message does not show: it belongs to an earlier call with the same id.
  *
  * @throws {UnknownInterruptError} The question of a card is no longer open, or is about another input.
  * @throws {ChatRequestError} There is no answer.
@@ -123,7 +131,7 @@ function cardIn(part: Readonly<Record<string, unknown>>, at: string): Card {
 export function answersTo(
   interrupts: readonly PendingInterrupt[],
   waiting: string | undefined,
-  { turn, cards, answers }: ChatRequest & { readonly kind: 'answer' },
+  { turn, cards, shown, answers }: ChatRequest & { readonly kind: 'answer' },
 ): Readonly<Record<string, Json>> {
   const all = turn === waiting ? interrupts.map(questionOf) : []
   const open = all.filter((question) => isAboutShown(question, inputsShown(question, cards)))
@@ -132,13 +140,14 @@ export function answersTo(
   const byCards = answeredByCards(open).flatMap(({ id, kind, cardId }): [string, Json][] => {
     // A client adds a second card to a later step if the input has changed.
     const own = cards.filter(({ toolCallId }) => toolCallId === cardId)
-    const given = own.slice(-1).map(outputIn)
+    const given = shown?.has(id) === false ? [] : own.slice(-1).map(outputIn)
     const [answer] = (kind === 'approval' ? own.map((one) => approvalIn(one, id)) : given).filter(isGiven)
     return answer === undefined ? [] : [[id, answer]]
   })
   const given = { ...Object.fromEntries(byCards), ...answers }
   if (Object.keys(given).length > 0) return given
-  const late = cards.flatMap((card) => (isLate(card, open) ? [card.toolCallId ?? ''] : []))
+  const asked = open.filter(({ id }) => shown?.has(id) !== false)
+  const late = cards.flatMap((card) => (isLate(card, asked) ? [card.toolCallId ?? ''] : []))
   if (late.length > 0) throw new UnknownInterruptError(late)
   throw new ChatRequestError('This answers no open question.')
 }

@@ -6,7 +6,7 @@ import { callErrorText, outputShown, type Present, resultShown, turnErrorText } 
 import { cardIdOf } from '../turn/card.ts'
 import type { CardAnswer, InnerCall, PartType, Question, TurnUpdate } from '../turn/turn-update.ts'
 import { type CallState, type ChatMetadata, chatQuestion } from './message-metadata.ts'
-import { partsOf } from './user-message.ts'
+import { isDataPart, partsOf, shownUserMessage } from './user-message.ts'
 
 export interface ChunkOptions extends Present {
   /** The id of the UI message. Default: the id of the turn, or of the run. */
@@ -145,10 +145,14 @@ export class UIChunks {
     return open ? [{ type: `${open.part}-end`, id: open.id }] : []
   }
 
-  #userMessage({ id, message }: TurnUpdate & { readonly type: 'user-message' }): readonly UIMessageChunk[] {
-    const parts = partsOf(message)
-    if (this.#options.version === 6) return [{ type: 'data-user-message', id, data: { parts } }]
-    return [{ type: 'steering-message', id, parts }]
+  #userMessage({ id, message, display }: TurnUpdate & { readonly type: 'user-message' }): readonly UIMessageChunk[] {
+    if (this.#options.version === 6) return [{ type: 'data-user-message', id, data: shownUserMessage(message, display) }]
+    const said = { type: 'steering-message', id, parts: partsOf(message) } as const
+    // This version admits only texts and files in the message.
+    const { parts, ...more } = shownUserMessage(message, display)
+    const data = { ...more, parts: parts.filter(isDataPart) }
+    const hasData = data.parts.length > 0 || data.metadata !== undefined
+    return hasData ? [said, { type: 'data-steering', id, data }] : [said]
   }
 
   #end({ status, error, usage }: TurnUpdate & { readonly type: 'turn-end' }): readonly UIMessageChunk[] {

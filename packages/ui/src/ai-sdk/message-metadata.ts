@@ -1,17 +1,24 @@
 /** The types of the messages of a chat, for the page. */
 
 import type { Json, JsonSchema, Usage } from '@meanwhile/core'
-import type { FileUIPart, TextUIPart, UIMessage } from 'ai'
+import type { DataUIPart, FileUIPart, TextUIPart, UIDataTypes, UIMessage } from 'ai'
 import { cardOfQuestion } from '../turn/question-of.ts'
 import type { Question } from '../turn/turn-update.ts'
 
 /** A UI message of a chat: `useChat<ChatMessage>`. */
 export type ChatMessage = UIMessage<ChatMetadata, ChatDataTypes>
 
-/** Data parts for a page. `onData` of `useChat` receives `data-call`; in version 6, `data-user-message` is a steering message. */
+/**
+ * Data parts for a page. `onData` of `useChat` receives `data-call`; in version 6, `data-user-message` is a steering message. In version 7 `data-steering`
+ * follows a part `steering-message` with the same id, if that has metadata or data.
+ */
 export type ChatDataTypes = {
   readonly call: CallState
-  readonly 'user-message': { readonly parts: (TextUIPart | FileUIPart)[] }
+  readonly 'user-message': {
+    readonly metadata?: unknown
+    readonly parts: readonly (TextUIPart | FileUIPart | DataUIPart<UIDataTypes>)[]
+  }
+  readonly steering: { readonly metadata?: unknown; readonly parts: readonly DataUIPart<UIDataTypes>[] }
 }
 
 /** The state of a running call, in addition to its card. */

@@ -264,9 +264,9 @@ export class TurnReader {
     }
   }
 
-  #stands({ message, messageId, step }: ReadEvent & { readonly type: 'message' }): void {
+  #stands({ message, messageId, display, step }: ReadEvent & { readonly type: 'message' }): void {
     if (message.role === 'tool') this.#result(message)
-    else if (message.role === 'user') this.#userSaid(message, messageId)
+    else if (message.role === 'user') this.#userSaid(message, messageId, display)
     else this.#modelSaid(message, messageId, step)
     if (messageId !== undefined && message.role !== 'user') this.#present.push(messageId)
   }
@@ -293,10 +293,10 @@ export class TurnReader {
   }
 
   /** Messages of a middleware are only for the model. */
-  #userSaid(message: UserMessage, messageId: string | undefined): void {
+  #userSaid(message: UserMessage, messageId = '', display?: Json): void {
     if (message.origin !== undefined) return
     if (this.#step?.message) this.#endStep()
-    this.#said.push({ type: 'user-message', id: messageId ?? '', message })
+    this.#said.push({ type: 'user-message', id: messageId, message, ...(display !== undefined && { display }) })
   }
 
   #result(message: ToolMessage): void {

@@ -77,7 +77,7 @@ export type TurnUpdate =
   /** A question is open. Sent again if the input on its card has changed since. Not sent while the card asks another question. */
   | { readonly type: 'question'; readonly question: Question }
   /** A user message that arrived while the turn was running: sent before the next step, or at the end of the turn, then within its empty step. */
-  | { readonly type: 'user-message'; readonly id: string; readonly message: UserMessage }
+  | { readonly type: 'user-message'; readonly id: string; readonly message: UserMessage; readonly display?: Json }
   /** The turn continues: with an answer, after the end of its process, or with a retry. */
   | { readonly type: 'turn-resumed'; readonly cause: 'answer' | 'recovery' | 'retry' }
   /**
