@@ -87,7 +87,7 @@ function messageRequest({ rewind: replacing }: RunInput, { id: messageId }: Said
     type: 'send',
     messageId,
     ...(replacing !== undefined && { replacing }),
-    ...(closes && { whenAsking: 'close' }),
+    ...(closes && { whenAsking: 'close' as const }),
   } as const
   return [replacing === undefined ? 'send' : 'rewind', change] as const
 }
