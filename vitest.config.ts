@@ -58,6 +58,8 @@ function project(name: string, include: string, but: readonly string[] = []): Te
       // Tests make much that is soon garbage. With V8's default it is collected, and copied, more often.
       execArgv: ['--max-semi-space-size=64'],
       testTimeout,
+      // After a test the requests of all its models are checked.
+      hookTimeout: testTimeout,
       env,
       // The OpenTelemetry packages of the AI SDK contain modules that Node cannot resolve.
       server: { deps: { inline: [/@ai-sdk\/otel/] } },

@@ -68,6 +68,13 @@ export class Visit<Context> {
     this.#asked.add(action)
   }
 
+  /** Asks `open` whether the request may do this, instead of what `open` was asked before: it does not do that. Throws as {@link ask}. */
+  async askInstead(action: Action, change: ThreadRequest): Promise<void> {
+    this.#shown.clear()
+    this.#asked.delete(action)
+    await this.ask(action, change)
+  }
+
   async #opened(access: Access): Promise<unknown> {
     try {
       return await this.#options.open(this.#request, this.#thread, access)

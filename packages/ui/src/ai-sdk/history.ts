@@ -8,7 +8,7 @@ import type { Present } from '../present.ts'
 import { turnsOfThread } from '../turn/thread-turns.ts'
 import type { TurnUpdate } from '../turn/turn-update.ts'
 import { UIChunks } from './chunks.ts'
-import type { ChatDataTypes, ChatMessage, ChatMetadata } from './message-metadata.ts'
+import type { ChatMessage, ChatMetadata } from './message-metadata.ts'
 import { shownUserMessage } from './user-message.ts'
 
 /** The options of `toUIMessages`. */
@@ -137,11 +137,8 @@ function messageOf(chunks: readonly UIMessageChunk[]): ChatMessage {
         append({ type: 'steering-message', id: chunk.id, parts: chunk.parts })
         break
       case 'data-user-message':
-        append({
-          type: 'data-user-message',
-          ...(chunk.id !== undefined && { id: chunk.id }),
-          data: chunk.data as ChatDataTypes['user-message'],
-        })
+      case 'data-steering':
+        append({ type: chunk.type, ...(chunk.id !== undefined && { id: chunk.id }), data: chunk.data } as Part)
         break
     }
   }

@@ -95,6 +95,8 @@ test('a call that started early keeps its card, has one result, and appears agai
   })
   expect(ofCalls).toEqual([
     'tool-input-start',
+    'tool-input-available',
+    'tool-output-available preliminary',
     'tool-output-available preliminary',
     'reset-step',
     'tool-input-start',

@@ -73,7 +73,7 @@ export function isUserPart(part: unknown): boolean {
   return isDataPart(part) || contentPart(part) !== undefined
 }
 
-function isDataPart(part: unknown): part is DataUIPart<UIDataTypes> {
+export function isDataPart(part: unknown): part is DataUIPart<UIDataTypes> {
   return isRecord(part) && typeof part.type === 'string' && part.type.startsWith('data-')
 }
 
