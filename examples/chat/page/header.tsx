@@ -11,7 +11,13 @@ export function Header({ isDemo }: { readonly isDemo: boolean }) {
     <header>
       <h1>Meanwhile</h1>
       <label>
-        <input type="checkbox" role="switch" checked={isOn} onChange={(event) => turn(event.target.checked)} />
+        <input
+          type="checkbox"
+          role="switch"
+          aria-checked={isOn}
+          checked={isOn}
+          onChange={(event) => turn(event.target.checked)}
+        />
         Early tools
         <span>{isOn ? 'on' : 'off'}</span>
       </label>
