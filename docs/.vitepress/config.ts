@@ -8,7 +8,8 @@ import { basename, join } from 'node:path'
 import { type DefaultTheme, defineConfig } from 'vitepress'
 import { apiSidebars } from './api-pages.ts'
 import { linksToTheApi, linksWithinTheSite } from './links.ts'
-import { diagrams, pictures } from './pictures.ts'
+import { diagrams } from './pictures.ts'
+import { search } from './search.ts'
 import { slugOf } from './slug.ts'
 
 const docs = join(import.meta.dirname, '..')
@@ -35,13 +36,21 @@ const page = (text: string, link: string): DefaultTheme.SidebarItem => ({ text, 
 
 // The order in which users ask.
 const sidebar = [
-  group('Start', [page('Get started', '/start'), page('Concepts', '/concepts'), page('Examples', '/examples/')]),
+  group('Start', [
+    page('Get started', '/start'),
+    page('Concepts', '/concepts'),
+    page('Examples', '/examples/'),
+    page('Looking for …', '/looking-for'),
+  ]),
   group('Guides', [
     page('Running an agent', '/runs'),
     page('Tools and effects', '/tools'),
     page('Conversations', '/conversations'),
     page('Chat UI', '/chat-ui'),
     page('Approval and questions', '/approval'),
+    page('Images and files', '/files'),
+    page('Remember across conversations', '/remember'),
+    page('Answer from documents', '/documents'),
     page('Agents together', '/agents'),
     page('Structured output', '/structured-output'),
     page('Eager tools', '/eager-tools'),
@@ -82,7 +91,7 @@ const sidebar = [
 
 export default defineConfig({
   title: 'Meanwhile',
-  description: 'Agents whose tools run while the model is still streaming',
+  description: 'Agent tools that start while the model is still writing',
   lang: 'en',
   cleanUrls: true,
   lastUpdated: false,
@@ -99,7 +108,6 @@ export default defineConfig({
       linksWithinTheSite(md)
       linksToTheApi(md)
       diagrams(md)
-      pictures(md)
     },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark' },
   },
@@ -107,14 +115,14 @@ export default defineConfig({
   themeConfig: {
     nav: [
       { text: 'Get started', link: '/start' },
-      { text: 'Eager tools', link: '/eager-tools' },
+      { text: 'How it works', link: '/eager-tools' },
       { text: 'Examples', link: '/examples/' },
       { text: 'API', link: '/api/', activeMatch: '^/api/' },
     ],
     sidebar: { ...apiSidebars, '/': sidebar },
     logo: '/favicon.svg',
     outline: { level: [2, 3] },
-    search: { provider: 'local' },
+    search,
     notFound: {
       title: 'Page not found',
       quote: 'There is no page with this address. Try the search, or start at the home page.',

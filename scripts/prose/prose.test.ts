@@ -75,3 +75,17 @@ test('the id of a behaviour is found on a page and in a docstring, and not in a 
   expect(await found('source.ts', '/** Reads start early (B12). */\n// As B12 has it.\n')).toEqual(['1:24 B12'])
   expect(await found('some.test.ts', "test('reads start early (B12)', () => {})")).toEqual([])
 })
+
+test('words that only the guides explain are found in the README, on the home page and in what the chat shows, and nowhere else', async () => {
+  for (const page of ['/clone/README.md', '/clone/docs/index.md'])
+    expect(await found(page, 'Eager tools, `effect`, and a head\nstart on the wire.')).toEqual([
+      '1:1 Eager tools',
+      '1:30 head\nstart',
+      '2:14 wire',
+    ])
+  for (const page of ['/clone/docs/eager-tools.md', '/clone/packages/core/README.md', '/clone/examples/README.md'])
+    expect(await found(page, 'Eager tools have an effect.')).toEqual([])
+  const source = "// The effect of eager tools.\nconst shown = 'a head start'\n"
+  expect(await found('/clone/examples/chat/page/a.ts', source)).toEqual(['2:18 head start'])
+  expect(await found('/clone/examples/ask.ts', source)).toEqual([])
+})

@@ -147,6 +147,13 @@ test('--saves counts only the saves of a step', () => {
   expect(parseOptions([])).not.toHaveProperty('saves')
 })
 
+test('--pictures measures only what the pictures show, and writes no other file', () => {
+  const options = parseOptions(['--pictures', 'docs/pictures'])
+  expect(options).toMatchObject({ pictures: { folder: 'docs/pictures', runs: 7 } })
+  expect(parseOptions(['--pictures', '.', '--runs', '1'])).toMatchObject({ pictures: { folder: '.', runs: 1 } })
+  expect(parseOptions([])).not.toHaveProperty('pictures')
+})
+
 test('--durable measures only the cost of a durable run', () => {
   expect(parseOptions(['--durable'])).toMatchObject({ durable: { runs: 20 } })
   expect(parseOptions(['--durable', '--runs', '1'])).toMatchObject({ durable: { runs: 1 } })
@@ -200,6 +207,10 @@ test.each([
   [['--threads', '--scenario', 'f'], "option '--threads' cannot be used with option '--scenario <ids>'"],
   [['--threads', '--json', 'x.json'], "option '--threads' cannot be used with option '--json <file>'"],
   [['--saves', '--scenario', 'f'], "option '--saves' cannot be used with option '--scenario <ids>'"],
+  [
+    ['--pictures', '.', '--wire', 'anthropic'],
+    "option '--pictures <folder>' cannot be used with option '--wire <names>'",
+  ],
   [['--durable', '--full'], "option '--durable' cannot be used with option '--full'"],
   [['--durable', '--report', 'x.html'], "option '--durable' cannot be used with option '--report <file>'"],
   [['--drop-ins', '--mode', 'eager'], "option '--drop-ins' cannot be used with option '--mode <names>'"],
@@ -256,6 +267,7 @@ test('--help names every option and scenario', () => {
     'threads',
     'durable',
     'saves',
+    'pictures',
     'base-url',
     'model',
     'key-env',

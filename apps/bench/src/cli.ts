@@ -5,7 +5,16 @@ import type { OutputConfiguration } from 'commander'
 import { commandOf, contradictionIn, DEFAULT_COLLECTOR, FILES, type Given, RECORDING } from './cli/command.ts'
 import { MODES, type Mode } from './modes.ts'
 import type { ToolFacts } from './replay/tool-facts.ts'
-import { DEFAULT_RUNS, DURABLE_RUNS, FULL_RUNS, mayShare, runsOf, SAVES_RUNS, THREAD_RUNS } from './run-plan.ts'
+import {
+  DEFAULT_RUNS,
+  DURABLE_RUNS,
+  FULL_RUNS,
+  mayShare,
+  PICTURES_RUNS,
+  runsOf,
+  SAVES_RUNS,
+  THREAD_RUNS,
+} from './run-plan.ts'
 import { ALL_SCENARIOS, DEFAULT_SCENARIOS, DROP_IN_SCENARIOS, SCENARIOS, type ScenarioId } from './scenarios.ts'
 import type { TransportName } from './transport.ts'
 
@@ -32,6 +41,8 @@ export interface BenchOptions {
   readonly durable?: { readonly runs: number }
   /** Counts only the saves of a step, with this many runs of each step. */
   readonly saves?: { readonly runs: number }
+  /** Measures only what the pictures of README and home page show, and writes them into this folder. */
+  readonly pictures?: { readonly folder: string; readonly runs: number }
   /** Measures only a real endpoint. */
   readonly live?: LiveOptions
   /** Files that are written. If only the fault matrix runs, the default is none: it must not overwrite the files of a measured run. */
@@ -87,6 +98,9 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
     ...(given.threads && { threads: { runs: given.runs ?? THREAD_RUNS } }),
     ...(given.durable && { durable: { runs: given.runs ?? DURABLE_RUNS } }),
     ...(given.saves && { saves: { runs: given.runs ?? SAVES_RUNS } }),
+    ...(given.pictures !== undefined && {
+      pictures: { folder: given.pictures, runs: given.runs ?? PICTURES_RUNS },
+    }),
     ...liveOf(given),
     ...(measures && FILES),
     ...(given.json !== undefined && { json: given.json }),

@@ -1,6 +1,7 @@
 /** Runs the benchmark for a command line: measures, prints, writes. */
 
 import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { CommanderError } from 'commander'
 import { barsOf } from './bars.ts'
 import { type BenchOptions, parseOptions } from './cli.ts'
@@ -19,9 +20,12 @@ import { WORKS } from './overhead/against/works.ts'
 import { overhead } from './overhead/overhead.ts'
 import { missed, overheadTable } from './overhead/table.ts'
 import { peersTable } from './peers/table.ts'
+import { figuresOf, NoFiguresError, PICTURED, PICTURED_MODES, PICTURED_WIRE } from './pictures/figures.ts'
+import { pictureFiles } from './pictures/files.ts'
 import { shownParts } from './progress.ts'
 import { record } from './record.ts'
 import { type Results, UNITS } from './results.ts'
+import { runsOf } from './run-plan.ts'
 import { SCENARIOS } from './scenarios.ts'
 import { serverCosts } from './server/command.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
@@ -72,6 +76,7 @@ async function action(options: BenchOptions, signal: AbortSignal): Promise<numbe
   if (options.threads) return await threadCost(options.threads.runs, signal)
   if (options.durable) return await durableCost(options.durable.runs, signal)
   if (options.saves) return await savesOfSteps(options.saves.runs, signal)
+  if (options.pictures) return await pictures(options, options.pictures, signal)
   if (options.record) return (await record({ ...options.record, signal, say: console.error })) > 0 ? 0 : 1
   return await bench(options, signal)
 }
@@ -131,6 +136,28 @@ async function durableCost(runs: number, signal: AbortSignal): Promise<number> {
   } catch (error) {
     if (!(error instanceof NoPostgresError)) throw error
     console.error(error.message)
+    return 1
+  }
+}
+
+/** 1 if there are no figures to draw: a run failed, or the machine was busy. Then no file has changed. */
+async function pictures(
+  options: BenchOptions,
+  { folder, runs }: NonNullable<BenchOptions['pictures']>,
+  signal: AbortSignal,
+): Promise<number> {
+  const { cells } = await timedRuns(
+    { ...options, scenarios: PICTURED, wires: [PICTURED_WIRE], modes: PICTURED_MODES, runs: runsOf(runs) },
+    signal,
+  )
+  try {
+    const files = pictureFiles(figuresOf(cells))
+    for (const { name, text } of files) await writeFile(join(folder, name), text)
+    console.log(`Written: ${files.length} files in ${folder}`)
+    return 0
+  } catch (error) {
+    if (!(error instanceof NoFiguresError)) throw error
+    console.error(`Nothing was written: ${error.message}`)
     return 1
   }
 }

@@ -32,6 +32,9 @@ export const THREAD_RUNS = 15
 /** Runs of each step, with `--saves`. */
 export const SAVES_RUNS = 3
 
+/** Runs of each, with `--pictures`: among as many, some are in time. */
+export const PICTURES_RUNS = 7
+
 /** For `--durable`: runs of each set-up, one at a time. */
 export const DURABLE_RUNS = 20
 

@@ -117,10 +117,10 @@ export class Visit<Context> {
     }
   }
 
-  /** Stops the turn. The signal aborts the wait for its end. */
-  async stop(signal: AbortSignal): Promise<void> {
+  /** Stops the turn. The signal aborts the wait for its end. `queue`: what happens to the queued messages. */
+  async stop(signal: AbortSignal, queue: 'keep' | 'drop' = 'keep'): Promise<void> {
     await this.ask('stop', STOP)
-    await this.make('stop', STOP, (expected) => this.#options.threads.stop(this.#thread, { signal, expected }))
+    await this.make('stop', STOP, (expected) => this.#options.threads.stop(this.#thread, { queue, signal, expected }))
   }
 
   /** @throws {TurnChangedError} `open` was shown another turn. */

@@ -6,7 +6,7 @@ import { WIRE_NAMES, type WireName } from '@meanwhile/harness/server'
 import { Command, Option, type OutputConfiguration } from 'commander'
 import { MODES, type Mode } from '../modes.ts'
 import type { ToolFacts } from '../replay/tool-facts.ts'
-import { DEFAULT_RUNS, DURABLE_RUNS, FULL_RUNS, mayShare, SAVES_RUNS, THREAD_RUNS } from '../run-plan.ts'
+import { DEFAULT_RUNS, DURABLE_RUNS, FULL_RUNS, mayShare, PICTURES_RUNS, SAVES_RUNS, THREAD_RUNS } from '../run-plan.ts'
 import { ALL_SCENARIOS, DEFAULT_SCENARIOS, DROP_IN_SCENARIOS, SCENARIOS, type ScenarioId } from '../scenarios.ts'
 import { otlpPathOf } from '../trace-files.ts'
 import { TRANSPORTS, type TransportName } from '../transport.ts'
@@ -35,6 +35,7 @@ export interface Given {
   readonly threads?: true
   readonly durable?: true
   readonly saves?: true
+  readonly pictures?: string
   readonly baseUrl?: string
   readonly model?: string
   readonly keyEnv?: string
@@ -106,6 +107,12 @@ export function commandOf(output: OutputConfiguration): Command {
       ).conflicts(allExcept('saves', 'runs')),
     )
     .addOption(
+      new Option(
+        '--pictures <folder>',
+        `only the pictures of README and home page and their figures, ${PICTURES_RUNS} runs of each; nothing is written if the server was late`,
+      ).conflicts(allExcept('pictures', 'runs')),
+    )
+    .addOption(
       new Option('--base-url <url>', 'only a real model, with our own prompts and tools')
         .argParser(url(API))
         .conflicts(MOCKED),
@@ -166,6 +173,7 @@ const MOCKED = [
   'threads',
   'durable',
   'saves',
+  'pictures',
   'full',
   'faults',
   'overhead',

@@ -4,8 +4,7 @@ import { type Json, type PendingInterrupt, UnknownInterruptError, type UserMessa
 import { MalformedBodyError, storableJson } from '../body.ts'
 import { isRecord } from '../is-record.ts'
 import { checkFiles, type FileRules } from '../page-files.ts'
-import { cardIdOf } from '../turn/card.ts'
-import { askedOnCards, isAboutShown, questionOf } from '../turn/question-of.ts'
+import { askedOnCards, cardOfQuestion, isAboutShown, questionOf } from '../turn/question-of.ts'
 import type { Question } from '../turn/turn-update.ts'
 import { displayOf, isUserPart, userMessageOf } from './user-message.ts'
 
@@ -87,6 +86,17 @@ export function chatRequest(body: unknown, files: FileRules | false): ChatReques
   }
 }
 
+/**
+ * What a stop does to the queued messages. A stop needs no body.
+ *
+ * @throws {MalformedBodyError} It is neither `keep` nor `drop`.
+ */
+export function queueIn(body: unknown): 'keep' | 'drop' {
+  const { queue = 'keep' } = isRecord(body) ? body : {}
+  if (queue !== 'keep' && queue !== 'drop') throw new MalformedBodyError('queue', 'keep or drop')
+  return queue
+}
+
 function answersIn(answers: unknown): Readonly<Record<string, Json>> {
   if (!isRecord(answers))
     throw new MalformedBodyError('answers', 'an object with an answer for the id of each question')
@@ -141,10 +151,11 @@ function answeredByCards(
   open: readonly Question[],
 ): readonly { readonly id: string; readonly kind: Question['kind']; readonly cardId: string }[] {
   const first = new Map<string, { readonly id: string; readonly kind: Question['kind']; readonly cardId: string }>()
-  const others = open.filter(({ kind, callId, card }) => kind === 'other' && callId !== undefined && !card)
-  for (const { id, kind, card, callId = '' } of [...askedOnCards(open), ...others]) {
-    const cardId = card?.id ?? cardIdOf([{ callId }])
-    if (!first.has(cardId)) first.set(cardId, { id, kind, cardId })
+  const others = open.filter(({ kind, card }) => kind === 'other' && !card)
+  for (const question of [...askedOnCards(open), ...others]) {
+    const { id, kind } = question
+    const cardId = cardOfQuestion(question)
+    if (cardId !== undefined && !first.has(cardId)) first.set(cardId, { id, kind, cardId })
   }
   return [...first.values()]
 }
@@ -160,7 +171,7 @@ function inputsShown({ id, kind, card }: Question, cards: readonly Card[]): read
 function isLate(card: Card, open: readonly Question[]): boolean {
   const { toolCallId, approval } = card
   if (card.state === 'approval-responded') return open.every(({ id }) => id !== approval?.id)
-  return outputIn(card) !== undefined && open.every(({ card, callId }) => (card?.id ?? callId) !== toolCallId)
+  return outputIn(card) !== undefined && open.every((question) => cardOfQuestion(question) !== toolCallId)
 }
 
 function isGiven(answer: Json | undefined): answer is Json {

@@ -22,7 +22,7 @@ export interface UIChunksOptions extends ChunkOptions {
 }
 
 type CallUpdate = Extract<TurnUpdate, { type: 'call' | `call-${string}` }>
-type ResultUpdate = Extract<TurnUpdate, { type: `${string}-result` }>
+type ResultUpdate = Pick<Extract<TurnUpdate, { type: 'call-result' }>, 'message' | 'isDenied' | 'isRunning' | 'isEarly'>
 
 export class UIChunks {
   readonly #options: UIChunksOptions
@@ -85,6 +85,7 @@ export class UIChunks {
       case 'call-delta':
         return [{ type: 'tool-input-delta', toolCallId: cardOf(update), inputTextDelta: update.delta }]
       case 'call': {
+        if (update.isTold) return []
         const { id: callId, name: toolName, input, providerResult } = update.call
         const toolCallId = cardOf({ callId })
         const isOfProvider = providerResult !== undefined && { providerExecuted: true }
@@ -128,13 +129,13 @@ export class UIChunks {
     ]
   }
 
-  #result(toolCallId: string, { message, isDenied, ...more }: ResultUpdate): UIMessageChunk {
+  #result(toolCallId: string, { message, isDenied, isRunning, isEarly }: ResultUpdate): UIMessageChunk {
     if (isDenied) return { type: 'tool-output-denied', toolCallId }
     if (message.isError)
       return { type: 'tool-output-error', toolCallId, errorText: callErrorText(this.#options, message), dynamic: true }
-    const isRunning = 'isRunning' in more && { preliminary: true }
     const output = resultShown(this.#options, message)
-    return { type: 'tool-output-available', toolCallId, output, dynamic: true, ...isRunning }
+    const isPreliminary = (isRunning || isEarly) && { preliminary: true }
+    return { type: 'tool-output-available', toolCallId, output, dynamic: true, ...isPreliminary }
   }
 
   #reset(): readonly UIMessageChunk[] {

@@ -2,7 +2,7 @@
 
 import type { Json, JsonSchema, Usage } from '@meanwhile/core'
 import type { FileUIPart, TextUIPart, UIMessage } from 'ai'
-import { cardIdOf } from '../turn/card.ts'
+import { cardOfQuestion } from '../turn/question-of.ts'
 import type { Question } from '../turn/turn-update.ts'
 
 /** A UI message of a chat: `useChat<ChatMessage>`. */
@@ -18,14 +18,16 @@ export type ChatDataTypes = {
 export interface CallState {
   /** The id of the call. */
   readonly toolCallId: string
-  /** `settled`: the result exists, and is shown as soon as the model has finished. */
+  /** `settled`: the result exists. It counts as soon as the model has finished. */
   readonly state: 'running' | 'settled'
   /** Whether the model was still writing its response. */
   readonly isEarly: boolean
 }
 
-/** The `metadata` of the UI message of a turn. */
+/** The `metadata` of the UI message of a turn. A message of the user has only its own metadata, and `queued`. */
 export interface ChatMetadata {
+  /** Set while a message of the user waits in the queue: its turn has not begun. The server sets it, and ignores it in what a page sends. */
+  readonly queued?: true
   /** The status of the turn. `waiting`: it waits for an answer. */
   readonly status: 'running' | 'waiting' | 'completed' | 'stopped' | 'failed'
   /** The questions that wait for an answer; empty unless the turn waits. */
@@ -54,8 +56,9 @@ export interface ChatQuestion {
   readonly title?: string
 }
 
-export function chatQuestion({ id, payload, answerSchema, callId, card }: Question): ChatQuestion {
-  const toolCallId = card?.id ?? (callId === undefined ? undefined : cardIdOf([{ callId }]))
+export function chatQuestion(question: Question): ChatQuestion {
+  const { id, payload, answerSchema, card } = question
+  const toolCallId = cardOfQuestion(question)
   return {
     id,
     payload,

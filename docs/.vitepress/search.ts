@@ -1,0 +1,28 @@
+/**
+ * The search of the site: guides come first. What somebody looks for under another name has a sentence on the page *Looking for …*.
+ * Decisions are for those who change the source, and the changes of a trial are not a guide: neither is in it.
+ */
+
+import type { DefaultTheme } from 'vitepress'
+
+export const search: NonNullable<DefaultTheme.Config['search']> = {
+  provider: 'local',
+  options: {
+    _render: async (source, env, md) => {
+      const html = await md.renderAsync(source, env)
+      return /^decisions\//.test(env.relativePath) ? '' : html
+    },
+    miniSearch: {
+      searchOptions: {
+        // It runs in the reader's browser, so it uses nothing from outside.
+        boostDocument: (id: string) => {
+          if (/\/looking-for/.test(id)) return 3
+          if (/\/api\//.test(id)) return 0.3
+          const isReference =
+            /\/(packages|quirks|refusals|other-requests|sizes|server-costs|bench|architecture|threat-model)\b/.test(id)
+          return isReference ? 0.5 : 1
+        },
+      },
+    },
+  },
+}
