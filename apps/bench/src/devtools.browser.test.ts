@@ -202,16 +202,13 @@ test('a run of 5,000 spans is drawn by its first steps: few elements, a window t
 
 /** Notes on the clock of the page when the first bar of a call is there, and when it no longer grows. */
 async function watchBar(page: Page) {
-  await page.evaluate(() => {
-    const seen: { there?: number; still?: number } = {}
-    const look = () => {
+  await page.evaluate(`
+    globalThis.seen = {}
+    new MutationObserver(() => {
       const bar = document.querySelector('[data-span] .bar')
       if (bar) seen.there ??= Date.now()
       if (bar && !bar.matches('.open')) seen.still ??= Date.now()
-    }
-    new MutationObserver(look).observe(document.body, { subtree: true, childList: true, attributes: true })
-    Object.assign(globalThis, { seen })
-  })
+    }).observe(document.body, { subtree: true, childList: true, attributes: true })`)
   return () => page.evaluate<{ readonly there?: number; readonly still?: number }>('seen')
 }
 
@@ -254,66 +251,77 @@ const HOSTILE = [
   '\ufeff\u200b\u2066\u2069',
   '\u0085\u2028\u2029\r\n',
   'ﷺ'.repeat(3_000),
-  'e' + '\u0301'.repeat(3_000),
+  `e${'\u0301'.repeat(3_000)}`,
   '[data-card="x"] { display: none }',
   '"]{}*{display:none}/*',
 ]
 // How many of their runs are opened: each takes a while, and the list has the texts of all of them.
 const MOST_OPENED = sized({ small: 6, middle: 6, whole: HOSTILE.length })
 
-test('hostile texts in every field are shown as text: no script runs, and nothing breaks the policy (DT10)', async () => {
-  const { url, page } = await opened({})
-  const problems: string[] = []
-  page.on('console', (message) => message.type() === 'error' && problems.push(message.text()))
-  page.on('pageerror', (error) => problems.push(error.message))
-  page.on('dialog', (dialog) => void dialog.dismiss().then(() => problems.push('a dialog')))
-  for (const [n, text] of HOSTILE.entries()) await post(url, hostileRun(n, text))
-  // The list has the texts of all runs.
-  await page.locator('.item').nth(HOSTILE.length - 1).waitFor()
-  for (const [n] of [...HOSTILE.entries()].slice(0, MOST_OPENED)) {
-    await page.locator('.item').nth(n).click()
-    await page.locator('.item.shown').and(page.locator('.item').nth(n)).waitFor()
-    await page.locator('[data-bar^="c-"]').first().locator('.hit-area').click()
-    await page.locator('.card.selected details.raw summary').click()
-    await page.locator('.card.selected details.raw td').first().waitFor()
-  }
-  expect(await page.evaluate(() => 'broken' in globalThis)).toBe(false)
-  expect(problems).toEqual([])
-  const titles = await page.locator('.item .title').allInnerTexts()
-  expect(titles).toContain('⟨U+202E⟩gnp.exe⟨U+202C⟩')
-  expect(titles).toContain('<img src=x onerror="window.broken = 1">')
-}, LONG)
+test(
+  'hostile texts in every field are shown as text: no script runs, and nothing breaks the policy (DT10)',
+  async () => {
+    const { url, page } = await opened({})
+    const problems: string[] = []
+    page.on('console', (message) => message.type() === 'error' && problems.push(message.text()))
+    page.on('pageerror', (error) => problems.push(error.message))
+    page.on('dialog', (dialog) => void dialog.dismiss().then(() => problems.push('a dialog')))
+    for (const [n, text] of HOSTILE.entries()) await post(url, hostileRun(n, text))
+    // The list has the texts of all runs.
+    await page
+      .locator('.item')
+      .nth(HOSTILE.length - 1)
+      .waitFor()
+    for (const [n] of [...HOSTILE.entries()].slice(0, MOST_OPENED)) {
+      await page.locator('.item').nth(n).click()
+      await page.locator('.item.shown').and(page.locator('.item').nth(n)).waitFor()
+      await page.locator('[data-bar^="c-"]').first().locator('.hit-area').click()
+      await page.locator('.card.selected details.raw summary').click()
+      await page.locator('.card.selected details.raw td').first().waitFor()
+    }
+    expect(await page.evaluate(() => 'broken' in globalThis)).toBe(false)
+    expect(problems).toEqual([])
+    const titles = await page.locator('.item .title').allInnerTexts()
+    expect(titles).toContain('⟨U+202E⟩gnp.exe⟨U+202C⟩')
+    expect(titles).toContain('<img src=x onerror="window.broken = 1">')
+  },
+  LONG,
+)
 
 test.each([
   ['a desktop', DESKTOP],
   ['a telephone', TELEPHONE],
-])('nothing keeps anybody from reading it on %s, light or dark (DT12)', async (_, viewport) => {
-  const { url, page } = await opened({ files: ['ai-sdk', 'trip-without-content'], look: { viewport } })
-  const problems: unknown[] = []
-  const check = async (what: string, rules = new AxeBuilder({ page })) => {
-    const { violations } = await rules.analyze()
-    problems.push(...violations.map(({ id, nodes }) => [what, id, nodes.map(({ html }) => html.slice(0, 200))]))
-    const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
-    if (overflow > 0) problems.push([what, `${overflow} px wider than the page`])
-  }
-  await page.locator('.item').first().waitFor()
-  if (viewport === TELEPHONE) await check('the list')
-  const { runs } = await json<{ readonly runs: readonly { readonly key: string }[] }>(`${url}/api/runs`)
-  await page.goto(`${url}/run/${runs[0]?.key}?view=after`)
-  await page.locator('.run [data-span]').first().waitFor()
-  await check('a run')
-  await post(url, longRun({ steps: 20, callsInStep: 3 }))
-  await page.goto(`${url}/run/${'c'.repeat(32)}-0000000000000001`)
-  await page.locator('.run [data-span]').first().waitFor()
-  await check('a long run')
-  // Only the colours are others.
-  await page.emulateMedia({ colorScheme: 'dark' })
-  await check('a dark run', new AxeBuilder({ page }).withRules(['color-contrast']))
-  const empty = await opened({ look: { viewport } })
-  await empty.page.getByRole('heading', { name: 'Waiting for the first run' }).waitFor()
-  const { violations } = await new AxeBuilder({ page: empty.page }).analyze()
-  expect([...problems, ...violations.map(({ id }) => id)]).toEqual([])
-}, LONG)
+])(
+  'nothing keeps anybody from reading it on %s, light or dark (DT12)',
+  async (_, viewport) => {
+    const { url, page } = await opened({ files: ['ai-sdk', 'trip-without-content'], look: { viewport } })
+    const problems: unknown[] = []
+    const check = async (what: string, rules = new AxeBuilder({ page })) => {
+      const { violations } = await rules.analyze()
+      problems.push(...violations.map(({ id, nodes }) => [what, id, nodes.map(({ html }) => html.slice(0, 200))]))
+      const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+      if (overflow > 0) problems.push([what, `${overflow} px wider than the page`])
+    }
+    await page.locator('.item').first().waitFor()
+    if (viewport === TELEPHONE) await check('the list')
+    const { runs } = await json<{ readonly runs: readonly { readonly key: string }[] }>(`${url}/api/runs`)
+    await page.goto(`${url}/run/${runs[0]?.key}?view=after`)
+    await page.locator('.run [data-span]').first().waitFor()
+    await check('a run')
+    await post(url, longRun({ steps: 20, callsInStep: 3 }))
+    await page.goto(`${url}/run/${'c'.repeat(32)}-0000000000000001`)
+    await page.locator('.run [data-span]').first().waitFor()
+    await check('a long run')
+    // Only the colours are others.
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await check('a dark run', new AxeBuilder({ page }).withRules(['color-contrast']))
+    const empty = await opened({ look: { viewport } })
+    await empty.page.getByRole('heading', { name: 'Waiting for the first run' }).waitFor()
+    const { violations } = await new AxeBuilder({ page: empty.page }).analyze()
+    expect([...problems, ...violations.map(({ id }) => id)]).toEqual([])
+  },
+  LONG,
+)
 
 interface WireRequest {
   readonly resourceSpans: readonly {

@@ -321,7 +321,9 @@ test('a file that cannot be read or is not OTLP is an error of one sentence with
   ] as const
   for (const [text, sentence] of cases) {
     await writeFile(path, text)
-    await expect(started({ files: [path] })).rejects.toThrow(new OtlpFileError(path, sentence.slice(path.length + 1), {}))
+    await expect(started({ files: [path] })).rejects.toThrow(
+      new OtlpFileError(path, sentence.slice(path.length + 1), {}),
+    )
   }
   await expect(started({ files: [tmpdir()] })).rejects.toThrow(`${tmpdir()} cannot be read: it is a folder`)
   await expect(started({ files: [`${path}.none`] })).rejects.toThrow('.none cannot be read: there is no such file')

@@ -14,7 +14,11 @@ const BEAT_MS = 15_000
  * 50 ms and less often if they take long, and `beat` every 15 s. A page that does not read, or for which there is too much, gets another `hello` in place of what it missed:
  * it loads the list again.
  */
-export function sendEvents(response: ServerResponse, traces: Traces, clock: () => number = () => performance.now()): void {
+export function sendEvents(
+  response: ServerResponse,
+  traces: Traces,
+  clock: () => number = () => performance.now(),
+): void {
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' })
   if (response.req.method === 'HEAD') return void response.end()
   const changed = new Set<string>()
