@@ -76,7 +76,7 @@ export interface ThreadsOptions<Context = unknown, Needed = unknown> extends Com
   /**
    * How many turns may run in this process at the same time. The others wait until a slot is free: first the turns that continue after an answer, a retry
    * or a takeover, then those that begin, the oldest first over all threads. A turn that waits for an answer has no slot, and a turn that the code of
-   * another one waits for shares its slot; if that one stops waiting, the turn goes on with a slot of its own, even if none is free. Default `Infinity`; a
+   * another one waits for shares its slot; if that one stops waiting, the turn takes another slot, even if none is free. Default `Infinity`; a
    * positive integer.
    */
   readonly maxRunning?: number
