@@ -5,12 +5,12 @@ import { inTrace } from '@meanwhile/core/calls'
 import { changeThread, type Host } from './host.ts'
 import { type Outcome, recoverTurn, reopenTurn } from './owner-decisions.ts'
 import { nextActionOf, type StopReport, settleTurn } from './run-decisions.ts'
-import { RunLog } from './run-log.ts'
+import { hasStoredMore, RunReader } from './run-reader.ts'
 import { type SteeringMessage, steeringMessagesOf } from './steering.ts'
 import { LeaseLostError, ThreadError } from './thread-errors.ts'
 import { historyOf, turnEvents } from './thread-history.ts'
 import { activeTurn, type BegunTurn, hasBegun, newThread, type Owner, type Work } from './thread-records.ts'
-import type { StoppedThreadRun, ThreadRunEvent, ThreadRuns } from './thread-runs.ts'
+import { ifExists, type StoppedThreadRun, type ThreadRuns } from './thread-runs.ts'
 import type { StoredEvent, StoredThread, TurnRecord } from './thread-store.ts'
 import { outcomeOfStopped } from './turn-outcome.ts'
 import type { TurnRunner, UnstoredEvents } from './turn-runner.ts'
@@ -25,12 +25,6 @@ const RUN_LOST: Outcome = {
   error: { name: 'RunLostError', message: 'the run of the turn was deleted' },
 }
 
-interface ReadOptions {
-  /** Whether to wait for new events until the run stops. */
-  readonly follow: boolean
-  readonly signal?: AbortSignal | undefined
-}
-
 export class DurableTurns implements TurnRunner {
   readonly acceptsContext = false
   /** The workers take the runs. */
@@ -38,11 +32,13 @@ export class DurableTurns implements TurnRunner {
   readonly recoverInterval = 5_000
   readonly #host: Host
   readonly #runs: ThreadRuns
+  readonly #reader: RunReader
   readonly #agentNameOf: AgentNameOf
 
   constructor(host: Host, runs: ThreadRuns, agentNameOf: AgentNameOf) {
     this.#host = host
     this.#runs = runs
+    this.#reader = new RunReader(host.store, runs)
     this.#agentNameOf = agentNameOf
     runs.onStopped((run) => this.#runStopped(run))
   }
@@ -92,7 +88,7 @@ export class DurableTurns implements TurnRunner {
   }
 
   async stop(thread: string, turn: string | undefined): Promise<void> {
-    const exists = turn !== undefined && (await this.#ifExists(turn, () => this.#runs.cancel(turn)))
+    const exists = turn !== undefined && (await ifExists(this.#runs, turn, () => this.#runs.cancel(turn)))
     if (!exists) await this.recover(thread)
   }
 
@@ -135,9 +131,9 @@ export class DurableTurns implements TurnRunner {
     const turn = stored?.turns.find((one) => one.id === id)
     // The turn may have stopped since the caller loaded it. Its run then has no more events, or none before an answer.
     if (!stored || turn?.status !== 'running' || !hasBegun(turn)) return
-    const log = await this.#openLog(thread, turn, stored.thread.seq)
+    const log = await this.#reader.open(thread, turn, stored.thread.seq)
     try {
-      for await (const events of this.#read(thread, turn, log, { follow: true, signal }))
+      for await (const events of this.#reader.follow(thread, log, signal))
         for (const one of events) if (one.seq > seq) yield one
     } catch (error) {
       // Either the run was never started, or the turn has ended and its run was deleted.
@@ -147,47 +143,10 @@ export class DurableTurns implements TurnRunner {
   }
 
   async unstoredEvents(thread: string, turn: BegunTurn, seq: number): Promise<UnstoredEvents | undefined> {
-    const log = await this.#openLog(thread, turn, seq)
-    await this.#readStored(thread, turn, log)
+    const log = await this.#reader.open(thread, turn, seq)
+    await this.#reader.readStored(thread, log)
     if (hasStoredMore(await this.#host.store.load(thread), log)) return undefined
     return { kept: log.kept, retracted: log.retracted, joined: log.joined.map((one) => one.turn) }
-  }
-
-  /** Returns the log of a running turn. `seq`: the number of the thread's last stored event. */
-  async #openLog(thread: string, turn: BegunTurn, seq: number): Promise<RunLog> {
-    const from = Math.max(seq, turn.startSeq)
-    const { before, own } = await turnEvents(this.#host.store, thread, turn)
-    return new RunLog(turn, { before, own: own.filter((one) => one.seq <= from) }, from)
-  }
-
-  /** Reads the stored events of the run into the log. There are none if the run was never started or was deleted. */
-  async #readStored(thread: string, turn: BegunTurn, log: RunLog): Promise<void> {
-    // The run may start during the read, which must not fail because of that.
-    if (!(await this.#runs.get(turn.id))) return
-    await this.#ifExists(turn.id, async () => {
-      for await (const _ of this.#read(thread, turn, log, { follow: false }));
-    })
-  }
-
-  /** Reads the events of the run into the log. Yields the thread's events for each of them. */
-  async *#read(
-    thread: string,
-    { id }: BegunTurn,
-    log: RunLog,
-    { follow, signal }: ReadOptions,
-  ): AsyncGenerator<readonly StoredEvent[], void> {
-    const { after } = log
-    const options = { follow, ...(after !== undefined && { after }), ...(signal && { signal }) }
-    for await (const one of this.#runs.events(id, options)) {
-      if (mayHaveUserMessage(one)) {
-        const stored = await this.#host.store.load(thread)
-        // The thread has stored this event by now. Only its copy has the id of a message that has joined the turn.
-        if (follow && hasStoredMore(stored, log)) return
-        log.steering = steeringMessagesOf(stored?.turns ?? [])
-      }
-      yield log.read(one)
-      if (follow && one.event.type === 'run-stopped') return
-    }
   }
 
   /** Begins the next turn of a queue that nobody works on, for example after the waiting turn was superseded. */
@@ -205,22 +164,8 @@ export class DurableTurns implements TurnRunner {
     const { id } = turn
     const exists =
       kind !== 'begin' &&
-      (await this.#ifExists(id, () => (kind === 'close' ? this.#runs.cancel(id) : this.#runs.retry(id))))
+      (await ifExists(this.#runs, id, () => (kind === 'close' ? this.#runs.cancel(id) : this.#runs.retry(id))))
     if (!exists) await this.#startRun(thread, turn)
-  }
-
-  /** Calls a method of a run. Returns false if the run does not exist. */
-  async #ifExists(run: string, call: () => Promise<unknown>): Promise<boolean> {
-    for (;;) {
-      try {
-        await call()
-        return true
-      } catch (error) {
-        if (!(await this.#runs.get(run))) return false
-        // Otherwise another process has started the run since.
-        if (!(error instanceof Error) || error.name !== 'UnknownRunError') throw error
-      }
-    }
   }
 
   /** Starts the run of a turn, or wakes it if it exists. If a worker had taken the run and it was deleted since, the turn fails. */
@@ -241,7 +186,7 @@ export class DurableTurns implements TurnRunner {
       // is deleted.
       isNeeded: async () => {
         const now = await this.#runningTurn(thread, id)
-        if (now?.closing !== undefined) await this.#ifExists(id, () => this.#runs.cancel(id))
+        if (now?.closing !== undefined) await ifExists(this.#runs, id, () => this.#runs.cancel(id))
         return now !== undefined
       },
     }
@@ -260,7 +205,7 @@ export class DurableTurns implements TurnRunner {
   /** Sends a steering message to the run. If the run does not accept it, the message stays in the queue. */
   async #steer(thread: string, turn: string, { message }: TurnRecord): Promise<void> {
     if (!message) return
-    const send = () => this.#ifExists(turn, () => this.#runs.send(turn, message))
+    const send = () => ifExists(this.#runs, turn, () => this.#runs.send(turn, message))
     if (!(await send()) && (await this.recover(thread))) await send()
   }
 
@@ -291,8 +236,8 @@ export class DurableTurns implements TurnRunner {
     run: StoppedThreadRun,
   ): Promise<void> {
     const { messages, outcome } = await outcomeOfStopped(run, turn.closing)
-    const log = await this.#openLog(thread, turn, seq)
-    await this.#readStored(thread, turn, log)
+    const log = await this.#reader.open(thread, turn, seq)
+    await this.#reader.readStored(thread, log)
     log.steering = await this.#steeringMessages(thread)
     log.stop(messages)
     log.end(outcome)
@@ -325,13 +270,4 @@ export class DurableTurns implements TurnRunner {
 function threadOf({ id, data }: StoppedThreadRun): string | undefined {
   const { thread, turn }: { readonly thread?: unknown; readonly turn?: unknown } = Object(data)
   return turn === id && typeof thread === 'string' ? thread : undefined
-}
-
-/** Whether the thread has stored events since the log was opened. */
-function hasStoredMore(stored: StoredThread | undefined, { from }: RunLog): boolean {
-  return stored !== undefined && stored.thread.seq > from
-}
-
-function mayHaveUserMessage({ event }: ThreadRunEvent): boolean {
-  return event.type === 'history-replaced' || (event.type === 'message' && event.message.role === 'user')
 }

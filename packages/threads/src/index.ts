@@ -1,3 +1,9 @@
+export {
+  createThreads,
+  type DurableThreadsOptions,
+  type ThreadsOptions,
+  type TurnInfo,
+} from './create-threads.ts'
 export type { ThreadDecision } from './decisions.ts'
 export type { ErrorPlace } from './error-reports.ts'
 export type { Preview, ThreadRequest } from './preview.ts'
@@ -43,17 +49,13 @@ export type {
   TurnRecord,
   TurnStatus,
 } from './thread-store.ts'
-export {
-  type ContextOptions,
-  createThreads,
-  type DurableThreadsOptions,
-  type ExpectedOptions,
-  type SendOptions,
-  type StopOptions,
-  type ThreadSummary,
-  type Threads,
-  type ThreadsOptions,
-  type TurnInfo,
+export type {
+  ContextOptions,
+  ExpectedOptions,
+  SendOptions,
+  StopOptions,
+  ThreadSummary,
+  Threads,
 } from './threads.ts'
 export type {
   CompletedTurn,

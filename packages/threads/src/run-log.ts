@@ -56,6 +56,11 @@ export class RunLog {
     this.#eventSeq = from
   }
 
+  /** The id of the run. */
+  get run(): string {
+    return this.#turn.id
+  }
+
   /** The cursor of the run after which the thread has no events yet. Undefined: it has none of this run. */
   get after(): string | undefined {
     const offset = this.from - this.#turn.startSeq

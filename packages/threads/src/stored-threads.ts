@@ -3,12 +3,11 @@
 import { type Answers, ConfigError, checkOptions, type OptionNames, type UserMessage } from '@meanwhile/core'
 import { activeContext, asJson, traceIn, userMessage } from '@meanwhile/core/calls'
 import { checkedSendPolicy, checkId, type SendPolicy } from './argument-checks.ts'
-import { inRoot } from './callers.ts'
 import { forkThread } from './fork.ts'
 import { changeThread, type Host, tag, timeOf } from './host.ts'
 import { InTurn } from './in-turn.ts'
 import { checkExpected, type Preview, previewOf, type ThreadRequest } from './preview.ts'
-import { Suspension } from './suspension.ts'
+import { Takeovers } from './takeovers.ts'
 import { UnknownTurnError } from './thread-errors.ts'
 import { activeTurn, begunTurns, type Claim, newestTurn, newThread, notDeleted } from './thread-records.ts'
 import { emptyState, stateOf, type ThreadState } from './thread-state.ts'
@@ -26,9 +25,6 @@ import {
   stopTurn,
   turnBegunBy,
 } from './user-decisions.ts'
-
-/** How many threads are taken over before the store is queried again. */
-const PAGE = 100
 
 /** Milliseconds after which `stop` looks again at a turn whose lease has expired. */
 const MIN_WAIT = 200
@@ -53,13 +49,9 @@ export class StoredThreads<Context> implements Threads<Context> {
   readonly #host: Host
   readonly #runner: TurnRunner
   readonly #defaults: SendPolicy
-  readonly #watches = new Set<ReturnType<typeof setInterval>>()
-  readonly #suspension: Suspension
+  readonly #takeovers: Takeovers
   /** The answers to each thread are judged one after the other. */
   readonly #answers = new InTurn()
-  /** The takeovers that `watch` has begun. Never rejects. */
-  #recovering: Promise<void> | undefined
-  #isClosed = false
 
   constructor(host: Host, runner: TurnRunner, defaults: SendPolicy, toolNames?: readonly string[]) {
     this.#host = host
@@ -67,7 +59,7 @@ export class StoredThreads<Context> implements Threads<Context> {
     this.acceptsContext = runner.acceptsContext
     this.#runner = runner
     this.#defaults = defaults
-    this.#suspension = new Suspension(2 * runner.recoverInterval)
+    this.#takeovers = new Takeovers(host, runner)
   }
 
   async #preview(thread: string, request: ThreadRequest): Promise<Preview> {
@@ -251,82 +243,15 @@ export class StoredThreads<Context> implements Threads<Context> {
   }
 
   async recover(): Promise<number> {
-    const errors: unknown[] = []
-    const count = await this.#recoverAll((error) => errors.push(error))
-    if (errors.length > 0) throw errors[0]
-    return count
-  }
-
-  /** Returns how many turns were taken over. Calls `failed` with each thread that could not be taken over. */
-  async #recoverAll(failed: (error: unknown, thread: string) => void): Promise<number> {
-    const now = await timeOf(this.#host.store)
-    let count = 0
-    // Threads that were not taken over. The store returns them again.
-    const passed = new Set<string>()
-    while (!this.#isClosed && !this.#runner.isFull) {
-      const due = await this.#host.store.due(now, PAGE + passed.size)
-      const page = due.filter((thread) => !passed.has(thread))
-      if (page.length === 0) break
-      for (const thread of page) {
-        if (this.#isClosed || this.#runner.isFull) break
-        const isTaken = await this.#runner.recover(thread).catch((error: unknown) => {
-          failed(error, thread)
-          return false
-        })
-        if (isTaken) count++
-        else passed.add(thread)
-      }
-    }
-    return count
+    return await this.#takeovers.recover()
   }
 
   watch(): { close(): void } {
-    // The request in which the server calls this may end long before the watch.
-    const timers = inRoot(() => this.#startWatch())
-    return {
-      close: () => {
-        for (const timer of timers) {
-          clearInterval(timer)
-          this.#watches.delete(timer)
-        }
-      },
-    }
-  }
-
-  #startWatch(): readonly ReturnType<typeof setInterval>[] {
-    const { recoverInterval } = this.#runner
-    const timers = [
-      setInterval(() => this.#isAwake(), recoverInterval / 3),
-      setInterval(() => this.#isAwake() && this.#recoverInBackground(), recoverInterval),
-    ]
-    for (const timer of timers) this.#watches.add(timer)
-    this.#suspension.reset()
-    this.#recoverInBackground()
-    return timers
-  }
-
-  /** Whether turns may be taken over. After a suspension this process first renews its own leases, and lets other processes do that. */
-  #isAwake(): boolean {
-    return this.#suspension.check(() => this.#runner.renewLeases())
-  }
-
-  /** Takes over turns as `recover` does, unless an earlier takeover is still running. Errors are reported. */
-  #recoverInBackground(): void {
-    const { report } = this.#host
-    this.#recovering ??= this.#recoverAll((error, thread) => report(error, { thread }))
-      .then(
-        () => undefined,
-        (error: unknown) => report(error, {}),
-      )
-      .finally(() => {
-        this.#recovering = undefined
-      })
+    return this.#takeovers.watch()
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true
-    for (const timer of this.#watches) clearInterval(timer)
-    await this.#recovering
+    await this.#takeovers.close()
     await this.#runner.close()
   }
 

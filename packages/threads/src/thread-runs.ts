@@ -93,3 +93,17 @@ export interface StoppedThreadRun {
     readonly settled?: readonly ToolMessage[] | undefined
   }>
 }
+
+/** Calls a method of a run. Returns false if the run does not exist. */
+export async function ifExists(runs: ThreadRuns, run: string, call: () => Promise<unknown>): Promise<boolean> {
+  for (;;) {
+    try {
+      await call()
+      return true
+    } catch (error) {
+      if (!(await runs.get(run))) return false
+      // Otherwise another process has started the run since.
+      if (!(error instanceof Error) || error.name !== 'UnknownRunError') throw error
+    }
+  }
+}

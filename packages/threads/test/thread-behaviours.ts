@@ -166,7 +166,7 @@ export function threadBehaviours({ newStore, opened, isRemote = false }: Threads
     expect(await (await threads.answer('t', { [id]: { allow: true } })).result).toMatchObject({ status: 'completed' })
   })
 
-  test('of two answers that are given at once, a refused one is told why it was refused, and the other one is judged by itself (TH8)', async () => {
+  test('if two answers are given at once, a refused one rejects with the reason, and the other one is judged by itself (TH8)', async () => {
     const { threads, did } = open()
     const turn = await threads.send('t', 'mail')
     const id = (await turn.result).interrupts?.[0]?.id ?? ''
