@@ -58,6 +58,8 @@ function project(name: string, include: string, but: readonly string[] = []): Te
       // Tests make much that is soon garbage. With V8's default it is collected, and copied, more often.
       execArgv: ['--max-semi-space-size=64'],
       testTimeout,
+      // After a test the requests of all its models are checked.
+      hookTimeout: testTimeout,
       env,
       // The OpenTelemetry packages of the AI SDK contain modules that Node cannot resolve.
       server: { deps: { inline: [/@ai-sdk\/otel/] } },
@@ -75,7 +77,7 @@ export default defineConfig({
       project('eager-tools', 'packages/eager-tools/**/*.test.ts'),
       // Each apart, because they set up telemetry for their whole process, as programs do.
       project('bench', 'apps/{bench,postgres-cluster}/**/*.test.ts'),
-      project('tests', 'apps/tests/**/*.test.ts'),
+      project('tests', '{apps/tests,examples}/**/*.test.ts'),
     ],
     coverage: {
       provider: 'v8',

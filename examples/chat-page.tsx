@@ -1,9 +1,10 @@
-// The page of a chat, with `useChat` of the AI SDK: text, tool calls, approval and "try again". Its server is `chat-ui.ts`.
+// The page of a chat, with `useChat` of the AI SDK: text, tool calls, approval, questions of tools and "try again". Its server is `chat-ui.ts`.
 
 import { useChat } from '@ai-sdk/react'
 import { type ChatMessage, hasAllAnswers } from '@meanwhile/ui/ai-sdk'
 import { threadTransport } from '@meanwhile/ui/thread-transport'
 import { type FormEvent, useState } from 'react'
+import { ChatQuestions } from './chat-questions.tsx'
 
 interface ChatPageProps {
   readonly id: string
@@ -19,6 +20,7 @@ export function ChatPage({ id, loaded }: ChatPageProps) {
     transport: threadTransport({ api: '/api/chat', loaded }),
     sendAutomaticallyWhen: hasAllAnswers,
   })
+  const answer = (id: string, given: unknown) => void sendMessage(undefined, { body: { answers: { [id]: given } } })
   const [text, setText] = useState('')
   const send = (event: FormEvent) => {
     event.preventDefault()
@@ -48,6 +50,7 @@ export function ChatPage({ id, loaded }: ChatPageProps) {
               </section>
             )
           })}
+          <ChatQuestions message={message} onAnswer={answer} />
           {message.metadata?.status === 'failed' && (
             <button type="button" onClick={() => void regenerate()}>
               Try again

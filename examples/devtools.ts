@@ -35,7 +35,14 @@ const script = [
   respond(say('It is sunny in Lisbon, and Casa do Rio has a room.')),
 ]
 const model = modelOr(script, { firstToken: 300, betweenTokens: 80 })
-const agent = createAgent({ name: 'trip_planner', model, tools: [weather, hotels], middleware: [eagerTools()] })
+const agent = createAgent({
+  name: 'trip_planner',
+  model,
+  tools: [weather, hotels],
+  middleware: [eagerTools()],
+  // Prompts, arguments and results, too: without it the page shows times only.
+  telemetry: { captureContent: true },
+})
 
 const { text } = await agent.run('Plan a weekend in Lisbon.')
 console.log(text)

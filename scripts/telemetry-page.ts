@@ -16,6 +16,16 @@ interface Attribute extends Name {
   readonly type: string
 }
 
+/** What `chat` stands for in the comment of a metric. */
+const OF_CHAT = [
+  'gen_ai.operation.name',
+  'gen_ai.provider.name',
+  'gen_ai.request.model',
+  'gen_ai.response.model',
+  'server.address',
+  'server.port',
+]
+
 const source = readFileSync(SOURCE, 'utf8')
 const COMMENT = String.raw`(?:/\*\* ?((?:(?!\*/)[\s\S])*?)\*/\n)?`
 const names = [...source.matchAll(new RegExp(`${COMMENT}export const \\w+ = '(.+)'`, 'g'))].map(
@@ -138,7 +148,7 @@ ${attributes.map(attributeRow).join('\n')}
 ## Metrics
 
 Each span makes one record of its duration. Only failures have \`error.type\`. Histograms have the buckets of the conventions, which double: for durations from 0.01 to 81.92 seconds, for
-durations of runs from 0.1 to 409.6 seconds, for numbers of calls from 1 to 128.
+durations of runs from 0.1 to 409.6 seconds, for lags from 0.0001 to 1.6384 seconds, for numbers of calls from 1 to 128.
 
 | name | kind | unit | attributes | what it measures |
 |---|---|---|---|---|
@@ -164,7 +174,7 @@ function attributeRow({ name, type, said }: Attribute): string {
 function metricRow({ name, said }: Name): string {
   const [kind = '', unit = '', given = '', what = ''] = said
   if (said.length !== 4) throw new Error(`${SOURCE}: ${name} lacks its unit, its attributes or what it measures`)
-  const on = given.split(', ')
+  const on = given.split(', ').flatMap((one) => (one === 'chat' ? OF_CHAT : one))
   for (const of of on) if (!known.has(of)) throw new Error(`${SOURCE}: ${name} has an unknown attribute: ${of}`)
   return row(`\`${name}\``, kind, unit, on.map((of) => `\`${of}\``).join(', '), what)
 }

@@ -1,11 +1,18 @@
-/** The agent of the chat, with three tools: one that only reads, one that needs approval, and one that runs in the page. */
+/** The agent of the chat: three tools that only read, one that needs approval, and one that runs in the page. */
 
 import { setTimeout as wait } from 'node:timers/promises'
-import { createAgent, tool } from '@meanwhile/core'
+import { contextOf, createAgent, type Run, tool } from '@meanwhile/core'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { approve, retryModel } from '@meanwhile/middleware'
 import { z } from 'zod'
 import { demoModel } from '../shared/demo-model.ts'
+import { type TimesStore, timelines } from './timelines.ts'
+
+/** Whether the tools of a turn may start while the model is still writing: the metadata of the turn, and the context of its runs. */
+const Turn = z.object({ early: z.boolean() })
+export const contextFrom = ({ metadata }: { readonly metadata?: unknown }) => Turn.parse(metadata ?? { early: true })
+const turnOf = contextOf(Turn)
+const isEarly = (run: Run) => turnOf(run).early
 
 const weather = tool({
   name: 'weather',
@@ -19,6 +26,28 @@ const weather = tool({
       yield { progress: station / 4, message: `Station ${station} of 4` }
     }
     return `${city}: sunny, 24 °C.`
+  },
+})
+
+const flights = tool({
+  name: 'flights',
+  description: 'Finds flights.',
+  input: z.object({ from: z.string(), to: z.string() }),
+  effect: 'read',
+  async execute({ to }, { signal }) {
+    await wait(2_200, undefined, { signal })
+    return `Fri 17:40 to ${to}, TP 931, 164 €`
+  },
+})
+
+const hotels = tool({
+  name: 'hotels',
+  description: 'Finds hotels.',
+  input: z.object({ city: z.string(), nights: z.number() }),
+  effect: 'read',
+  async execute({ nights }, { signal }) {
+    await wait(700, undefined, { signal })
+    return `Casa do Rio, ${nights} nights, ${nights * 106} €`
   },
 })
 
@@ -40,11 +69,17 @@ const choose = tool({
   output: z.object({ chosen: z.string() }),
 })
 
-export const agent = createAgent({
-  name: 'chat',
-  instructions:
-    'Be brief. Look up weather with the tool, send mails with the tool, and let the user choose with the tool.',
-  model: demoModel(),
-  tools: [weather, sendMail, choose],
-  middleware: [retryModel(), approve({ tools: ['send_mail'] }), eagerTools()],
-})
+export const chatAgent = (times: TimesStore) =>
+  createAgent({
+    name: 'chat',
+    instructions:
+      'Be brief. Use the tools for flights, weather, hotels and mails, and let the user choose with the tool.',
+    model: demoModel(),
+    tools: [flights, weather, hotels, sendMail, choose],
+    middleware: [
+      retryModel(),
+      approve({ tools: ['send_mail'] }),
+      eagerTools({ policy: (_, { run }) => (isEarly(run) ? undefined : 'wait') }),
+      timelines(times, isEarly),
+    ],
+  })

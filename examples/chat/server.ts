@@ -4,26 +4,50 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import { serveStatic } from '@hono/node-server/serve-static'
-import { createThreads } from '@meanwhile/threads'
+import { createThreads, type Threads } from '@meanwhile/threads'
 import { sqliteThreads } from '@meanwhile/threads/sqlite'
 import { chatHandler } from '@meanwhile/ui/ai-sdk'
 import { Hono } from 'hono'
 import { onThisMachine } from '../shared/local-requests.ts'
-import { agent } from './agent.ts'
+import { hasKey } from '../shared/model.ts'
+import { chatAgent, contextFrom } from './agent.ts'
+import { sqliteTimes } from './sqlite-times.ts'
+import { shownTimes, type TimesStore } from './timelines.ts'
 
-/** `page` is the folder of the page, `file` the database, and `port` may be 0. */
-export async function startServer({ page, file, port }: { page: string; file: string; port: number }) {
-  const store = sqliteThreads(file)
-  const threads = createThreads({ agent, store, lease: 3_000 })
-  threads.watch() // continues turns whose server was killed
+/** `page` is the folder of the page, and `devtools` their address, if they are on. */
+interface Served {
+  readonly page: string
+  readonly devtools?: string | undefined
+}
 
-  // Anyone who can reach the server may read and write all threads, so it only listens on this machine.
-  const chat = chatHandler({ threads, open: () => undefined })
+export function chatRoutes<C>(threads: Threads<C>, times: TimesStore, { page, devtools }: Served) {
+  const chat = chatHandler({
+    threads,
+    // Anyone who can reach the server may read and write all threads, so it only listens on this machine.
+    open: () => undefined,
+    // A turn keeps the position of the switch, also in another process.
+    metadata: (_, { headers }) => ({ early: headers.get('x-early-tools') !== 'off' }),
+  })
   const app = new Hono()
   app.all('/api/chat/*', ({ req }) => chat(req.raw))
+  app.get('/api/timelines', async (c) => c.json(await shownTimes(times, c.req.queries('turn') ?? [])))
+  app.get('/api/setup', (c) => c.json({ isDemo: !hasKey(), devtools }))
   app.use(serveStatic({ root: page }))
+  return onThisMachine(app.fetch)
+}
 
-  const server = createAdaptorServer({ fetch: onThisMachine(app.fetch) })
+/** `file` is the database, and `port` may be 0. */
+export async function startServer({
+  file,
+  port,
+  ...served
+}: Served & { readonly file: string; readonly port: number }) {
+  const store = sqliteThreads(file)
+  const times = sqliteTimes(file)
+  const threads = createThreads({ agent: chatAgent(times), store, context: contextFrom, lease: 3_000 })
+  threads.watch() // continues turns whose server was killed
+
+  const server = createAdaptorServer({ fetch: chatRoutes(threads, times, served) })
   await once(server.listen(port, '127.0.0.1'), 'listening')
   const { port: actual } = server.address() as AddressInfo
   const close = async () => {
@@ -31,6 +55,7 @@ export async function startServer({ page, file, port }: { page: string; file: st
     if ('closeAllConnections' in server) server.closeAllConnections() // the connections of open pages: they reconnect
     await closed
     await threads.close()
+    times.close()
     store.close()
   }
   return { url: `http://localhost:${actual}`, close }

@@ -31,11 +31,23 @@ function firstStep(question: string): ScriptResponse {
       say('Let me look. '),
       ...named.map((city) => call('weather', { city })),
       say(
-        'While I wait: a forecast is good for about five days. After that it is hardly better than the average of the season.',
+        'Good to know: a forecast is good for about five days. After that it is hardly better than the average of the season.',
       ),
     )
   }
-  if (/mail|write/i.test(question)) {
+  if (isPlan(question)) {
+    const city = question.match(/(?<=\s)[A-Z]\p{L}+/u)?.[0] ?? 'Lisbon'
+    return respond(
+      say('I look at flights first, then at the rest. '),
+      call('flights', { from: 'Zurich', to: city }),
+      call('weather', { city }),
+      call('hotels', { city, nights: 2 }),
+      say(
+        'Good to know: from the airport the metro takes about 25 minutes, most museums are closed on Mondays, and the hills are steep, so take flat shoes.',
+      ),
+    )
+  }
+  if (/\b(mail|write to)\b/i.test(question)) {
     const to = /[\w.]+@[\w.]+\w/.exec(question)?.[0] ?? 'ada@example.org'
     return respond(
       say('I have a draft. You decide whether it goes out.'),
@@ -49,15 +61,34 @@ function firstStep(question: string): ScriptResponse {
   if (/story/i.test(question)) return respond(say(STORY))
   return respond(
     say(
-      'I am a scripted model: ask me for the weather in Rome and Oslo, a mail to Ada, where to have dinner, or a story.',
+      'I am a script, not a model, and I know only a few requests: **plan a weekend** in a city, the **weather**, a **mail** to somebody, **dinner**, or a **story**. For anything else, set `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` and start me again.',
     ),
   )
 }
 
+const isPlan = (question: string) => /weekend|trip|plan/i.test(question)
+
 function answer(question: string, results: readonly string[]): ScriptResponse {
+  if (isPlan(question)) return respond(say(planOf(results)))
   if (/weather/i.test(question)) return respond(say(`Here it is. ${results.join(' ')} I would take a hat.`))
   return respond(say(`All right. ${results.join(' ')}`))
 }
+
+const planOf = ([flight, weather, hotel]: readonly string[]) => `Here is a plan:
+
+| What | Which |
+|---|---|
+| Flight | ${flight} |
+| Hotel | ${hotel} |
+| Weather | ${weather} |
+
+1. **Friday**: tram 28 up to the castle
+2. **Saturday**: the river by bike
+
+\`\`\`sh
+# this chat, on your own machine
+npm run chat
+\`\`\``
 
 const STORY =
   `A lighthouse keeper had a clock that was never right. In summer it was slow, because it liked the long evenings, and in winter it

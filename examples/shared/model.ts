@@ -8,6 +8,9 @@ import { anthropic } from '@meanwhile/models/anthropic'
 import { openai } from '@meanwhile/models/openai'
 import OpenAI from 'openai'
 
+/** Whether there is a real model. */
+export const hasKey = (): boolean => Boolean(process.env.OPENAI_API_KEY || process.env.ANTHROPIC_API_KEY)
+
 /** Reads `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`; `OPENAI_MODEL` and `ANTHROPIC_MODEL` select other models than the default ones. */
 export function realModel(): Model | undefined {
   const { OPENAI_API_KEY, OPENAI_MODEL, ANTHROPIC_API_KEY, ANTHROPIC_MODEL } = process.env

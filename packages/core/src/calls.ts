@@ -19,6 +19,7 @@ export {
   type CallFacts,
   type ExecutionFacts,
   inTrace,
+  judged,
   Telemetry,
   traceIn,
 } from './telemetry/around.ts'

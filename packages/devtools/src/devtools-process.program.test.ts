@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { fileOf } from '../test/recorded.ts'
@@ -8,8 +9,11 @@ import type { RunList } from './server/api.ts'
 
 const PROGRAM = join(import.meta.dirname, 'devtools-process.ts')
 
-function command(...args: readonly string[]) {
-  const child = spawn(process.execPath, ['--conditions=@meanwhile/source', PROGRAM, ...args])
+const command = (...args: readonly string[]) => commandWith({}, ...args)
+
+function commandWith(env: NodeJS.ProcessEnv, ...args: readonly string[]) {
+  const options = { env: { ...process.env, ...env } }
+  const child = spawn(process.execPath, ['--conditions=@meanwhile/source', PROGRAM, ...args], options)
   onTestFinished(() => void child.kill('SIGKILL'))
   let output = ''
   for (const stream of [child.stdout, child.stderr])
@@ -18,12 +22,16 @@ function command(...args: readonly string[]) {
   return { child, ended, output: () => output }
 }
 
-test('the command prints its address and the two lines to paste, shows files, and ends by Ctrl-C (DT7)', async () => {
-  // The page is built by another command.
+/** The page is built by another command. */
+async function pageIsThere(): Promise<void> {
   const page = join(import.meta.dirname, '../dist/page')
   await mkdir(page, { recursive: true })
   for (const name of ['index.html', 'page.js', 'page.css', 'icon.svg'])
     await writeFile(join(page, name), '', { flag: 'a' })
+}
+
+test('the command prints its address and the two lines to paste, shows files, and ends by Ctrl-C (DT7)', async () => {
+  await pageIsThere()
   const { child, ended, output } = command('--port', '0', fileOf('trip'))
   while (!output().includes('CAPTURE')) await once(child.stdout, 'data')
   const url = /http:\/\/localhost:\d+/.exec(output())?.[0] ?? ''
@@ -35,17 +43,34 @@ test('the command prints its address and the two lines to paste, shows files, an
   expect(await ended).toEqual([0, null])
 })
 
-test('wrong options are an error with the help, and --help is none (DT7)', async () => {
+test('wrong options are an error with the help, a file that is not there is one sentence, and --help is no error (DT7)', async () => {
   const cases = [
-    [['--help'], 0, 'Shows the runs of agents'],
-    [['--port', 'x'], 2, '--port must be a number from 0 to 65535, not x'],
-    [['--allow-origin', 'x'], 2, '--allow-origin must be an address'],
-    [['--host', '0.0.0.0'], 2, "Unknown option '--host'"],
-    [['--port', '0', 'nothing.json'], 1, 'ENOENT'],
+    [['--help'], 0, /^meanwhile-devtools .*\n\nShows the runs of agents/],
+    [['--port', 'x'], 2, /^--port must be a number from 0 to 65535, not x\n\nmeanwhile-devtools /],
+    [['--allow-origin', 'x'], 2, /^--allow-origin must be an address .*\n\nmeanwhile-devtools /],
+    [['--host', '0.0.0.0'], 2, /^Unknown option '--host'.*\n\nmeanwhile-devtools /],
+    [['--port', '0', 'nothing.json'], 1, /^nothing.json cannot be read: there is no such file\n$/],
   ] as const
+  await pageIsThere()
   for (const [args, code, words] of cases) {
     const { ended, output } = command(...args)
-    expect(await ended).toEqual([code, null])
-    expect(output()).toContain(words)
+    expect([await ended, output()]).toEqual([[code, null], expect.stringMatching(words)])
   }
+})
+
+test('if no browser can be opened, one sentence says so and the page is served (DT7)', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'meanwhile-path-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  await pageIsThere()
+  const open = async () => {
+    const { child, output } = commandWith({ PATH: folder }, '--port', '0', '--open')
+    const sentence = /^No browser could be opened\. Open (http:\S+) yourself\.$/m
+    while (!sentence.test(output())) await once(child.stderr, 'data')
+    const [, url = ''] = sentence.exec(output()) ?? []
+    expect((await fetch(url)).status).toBe(200)
+  }
+  // There is no command that opens one; then there is one, but it fails.
+  await open()
+  for (const name of ['open', 'xdg-open']) await writeFile(join(folder, name), '#!/bin/sh\nexit 3\n', { mode: 0o755 })
+  await open()
 })

@@ -13,7 +13,9 @@ Shows the runs of agents while they happen, on this machine only. It takes OTLP 
   --port          default: 4318. 0: any free port
   --open          opens the page in your browser
   --allow-origin  lets a page of another server send spans, such as http://localhost:5173
-  --help          shows this text`
+  --help          shows this text
+
+It ends by Ctrl-C, with the exit code 0. Other codes: 1 if it could not start (the port is in use, a file is not OTLP), 2 for wrong options.`
 
 class UsageError extends Error {
   override readonly name = 'UsageError'
@@ -61,10 +63,12 @@ async function main(): Promise<void> {
 }
 
 function openBrowser(url: string): void {
-  const [command, ...args] =
+  const [command = '', ...args] =
     process.platform === 'darwin' ? ['open'] : process.platform === 'win32' ? ['cmd', '/c', 'start'] : ['xdg-open']
-  spawn(command ?? '', [...args, url], { stdio: 'ignore', detached: true })
-    .once('error', () => console.error(`No browser could be started. Open ${url}`))
+  const failed = (): void => console.error(`No browser could be opened. Open ${url} yourself.`)
+  spawn(command, [...args, url], { stdio: 'ignore', detached: true })
+    .once('error', failed)
+    .once('exit', (code) => code && failed())
     .unref()
 }
 

@@ -18,15 +18,14 @@ export class PortInUseError extends Error {
   }
 }
 
-/** A file that is not OTLP/JSON. */
+/** A file that cannot be read, or is not OTLP as JSON. */
 export class OtlpFileError extends Error {
   override readonly name = 'OtlpFileError'
   /** The path of the file, as it was given. */
   readonly file: string
 
-  constructor(file: string, options: ErrorOptions) {
-    const why = options.cause instanceof Error ? options.cause.message : String(options.cause)
-    super(`${file} is not OTLP as JSON, as one document or one per line: ${why.slice(0, 200)}`, options)
+  constructor(file: string, problem: string, options: ErrorOptions) {
+    super(`${file} ${problem}`, options)
     this.file = file
   }
 }

@@ -42,19 +42,11 @@ test('a run is in the list while it is open, and what is set on its spans later 
 
 test('only spans that have changed are sent again, and other collectors never receive an open one (DT6)', async () => {
   const bodies: string[] = []
-  const server = createServer((request, response) => {
-    let body = `${request.url} `
-    request.on('data', (chunk) => (body += chunk))
-    request.on('end', () => {
-      bodies.push(body)
-      response.end('{}')
-    })
+  const url = await serverThat((path, body) => {
+    bodies.push(`${path} ${body}`)
+    return 200
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  const address = server.address()
-  const port = typeof address === 'object' ? address?.port : 0
-  const { processor, start } = setup(`http://127.0.0.1:${port}`)
+  const { processor, start } = setup(url)
   const quiet = start('chat')
   const busy = start('execute_tool')
   await until(async () => bodies.length === 1)
@@ -98,18 +90,29 @@ test('if nobody listens, the program runs on: spans are kept up to a bound, the 
 test('if another program listens at the address and refuses open spans, one line says so (DT6)', async () => {
   const error = vi.spyOn(console, 'error').mockReturnValue(undefined)
   onTestFinished(() => error.mockRestore())
-  const server = createServer((request, response) => {
-    response.writeHead(request.url === '/v1/traces' ? 200 : 404).end()
-    request.resume()
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  const address = server.address()
-  const { start } = setup(`http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`)
+  const { start } = setup(await serverThat((path) => (path === '/v1/traces' ? 200 : 404)))
   for (let n = 0; n < 3; n++) start('chat')
   await until(async () => error.mock.calls.length > 0)
   start('chat')
   expect(error.mock.calls).toEqual([[expect.stringMatching(/refuses spans \(status 404\). Is it the devtools\?$/)]])
+})
+
+test('a batch that is too large is sent by halves, and a span that is too large alone is named in one line (DT6)', async () => {
+  const error = vi.spyOn(console, 'error').mockReturnValue(undefined)
+  onTestFinished(() => error.mockRestore())
+  const kept: string[] = []
+  const url = await serverThat((path, body) => {
+    if (path === '/v1/traces' && body.length > 5_000) return 413
+    if (path === '/v1/traces') kept.push(...[...body.matchAll(/"name":"(\w+)","kind"/g)].map(([, name = '']) => name))
+    return 200
+  })
+  const { processor, start } = setup(url)
+  const end = (name: string, size: number) => start(name).setAttribute('text', 'x'.repeat(size)).end()
+  for (let n = 0; n < 20; n++) end(`span${n}`, n % 7 === 3 ? 6_000 : 1_000)
+  await processor.forceFlush()
+  expect(kept).toEqual([...Array(20).keys()].filter((n) => n % 7 !== 3).map((n) => `span${n}`))
+  expect(processor.dropped).toBe(3)
+  expect(error.mock.calls).toEqual([[`The span "span3" is too large for the program at ${url}. It is not shown.`]])
 })
 
 test('bytes are sent as bytes, not as a list of their members (DT6)', async () => {
@@ -144,6 +147,19 @@ test('after a shutdown nothing is sent, and spans may still begin and end (DT6)'
   await processor.shutdown()
   expect((await listed(url)).map(({ state }) => state).sort()).toEqual(['completed', 'running'])
 })
+
+/** The address of a stand-in for a collector, which answers each request with a status. */
+async function serverThat(answers: (path: string, body: string) => number): Promise<string> {
+  const server = createServer((request, response) => {
+    let body = ''
+    request.on('data', (chunk) => (body += chunk))
+    request.on('end', () => response.writeHead(answers(request.url ?? '', body)).end())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const address = server.address()
+  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
+}
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setImmediate(resolve))

@@ -22,7 +22,7 @@ export interface DevtoolsProcessor {
   forceFlush(): Promise<void>
   /** Sends what has not been sent, for at most 1 s, and stops. It never rejects. */
   shutdown(): Promise<void>
-  /** The number of spans that were not sent, because the devtools did not answer. */
+  /** The number of spans that were not kept: the devtools did not answer, or the span alone was too large for them. */
   readonly dropped: number
 }
 
@@ -83,8 +83,26 @@ export function devtools({
     dropped += spans.length - ended.length
   }
 
-  function post(path: '/devtools/open' | '/v1/traces', spans: readonly ReadableSpan[]): Promise<Outcome> {
-    if (spans.length === 0) return Promise.resolve('answered')
+  /** Spans that are too large together are sent by halves. */
+  async function post(path: Path, spans: readonly ReadableSpan[]): Promise<Outcome> {
+    const [first] = spans
+    if (!first) return 'answered'
+    const outcome = await postAtOnce(path, spans)
+    if (outcome !== 'too large') return outcome
+    if (spans.length === 1) {
+      if (path === '/v1/traces') dropped++
+      warnOnce(
+        'size',
+        `The span ${JSON.stringify(first.name)} is too large for the program at ${origin}. It is not shown.`,
+      )
+      return 'answered'
+    }
+    const middle = Math.ceil(spans.length / 2)
+    const half = await post(path, spans.slice(0, middle))
+    return half === 'answered' ? post(path, spans.slice(middle)) : half
+  }
+
+  function postAtOnce(path: Path, spans: readonly ReadableSpan[]): Promise<Outcome | 'too large'> {
     const body = requestOf(spans, path === '/devtools/open')
     const headers = { 'content-type': 'application/json', [PROCESS_HEADER]: process }
     const options = { method: 'POST', agent, headers, signal: AbortSignal.timeout(TIME_LIMIT_MS) }
@@ -93,17 +111,17 @@ export function devtools({
       context.with(context.active().setValue(SUPPRESSED, true), () => {
         request(origin + path, options, (response) => {
           const { statusCode = 200 } = response.resume()
-          if (statusCode >= 400)
-            warnOnce(`The program at ${origin} refuses spans (status ${statusCode}). Is it the devtools?`)
+          if (statusCode >= 400 && statusCode !== TOO_LARGE)
+            warnOnce('answer', `The program at ${origin} refuses spans (status ${statusCode}). Is it the devtools?`)
           // Spans that were refused are refused again.
-          response.once('end', () => resolve('answered'))
+          response.once('end', () => resolve(statusCode === TOO_LARGE ? 'too large' : 'answered'))
           response.once('error', () => resolve('late'))
         })
           .once('error', (error) => {
             // A program that computes for a second answers no events in that time: the devtools may be there.
             if (options.signal.aborted) return resolve('late')
             const { code = error.name } = error as NodeJS.ErrnoException
-            warnOnce(`The devtools at ${origin} do not answer (${code}). Runs are shown once they do.`)
+            warnOnce('answer', `The devtools at ${origin} do not answer (${code}). Runs are shown once they do.`)
             resolve('refused')
           })
           .end(body)
@@ -111,11 +129,11 @@ export function devtools({
     })
   }
 
-  let isWarned = false
+  const warned = new Set<string>()
 
-  function warnOnce(message: string): void {
-    if (isWarned || isClosed) return
-    isWarned = true
+  function warnOnce(about: 'answer' | 'size', message: string): void {
+    if (warned.has(about) || isClosed) return
+    warned.add(about)
     console.error(message)
   }
 
@@ -163,7 +181,9 @@ function originOf(url: string): string {
   throw new TypeError(`devtools: url must be an address such as http://localhost:4318, not ${url}`)
 }
 
+type Path = '/devtools/open' | '/v1/traces'
 type Outcome = 'answered' | 'late' | 'refused'
+const TOO_LARGE = 413
 
 const UNSENT = -1
 

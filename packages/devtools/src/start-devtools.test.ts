@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { propertyRuns } from '@meanwhile/tests/size'
+import { byTurns, propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import { fileOf, recordedRun } from '../test/recorded.ts'
@@ -106,6 +106,27 @@ test('a body that cannot be read is refused as a whole, with the status and the 
   expect(await listed(url)).toMatchObject({ runs: [], received: 0 })
 })
 
+test('JSON that is too deep is shown as text, in arguments, results and messages (DT2)', async () => {
+  const { url } = await started()
+  const deep = `${'[{"a":'.repeat(50_000)}1${'}]'.repeat(50_000)}`
+  const text = (key: string, stringValue: string) => ({ key, value: { stringValue } })
+  const attributes = [
+    text('gen_ai.operation.name', 'execute_tool'),
+    text('gen_ai.tool.call.arguments', deep),
+    text('gen_ai.input.messages', deep),
+    { key: 'gen_ai.tool.call.result', value: 'DEEP' },
+  ]
+  const lists = `${'{"arrayValue":{"values":['.repeat(20_000)}{"intValue":"1"}${']}}'.repeat(20_000)}`
+  const body = request({ ...SPAN, attributes }).replace('"DEEP"', lists)
+  expect((await send(`${url}/v1/traces`, { method: 'POST', headers: JSON_TYPE, body })).status).toBe(200)
+  const { run } = await get<RunDetail>(`${url}/api/runs/${SPAN.traceId}-${SPAN.spanId}`)
+  expect(run.steps[0]?.calls[0]).toMatchObject({
+    input: expect.stringMatching(/^\[\{"a":\[.*… \[400001 characters\]$/),
+  })
+  expect((await send(`${url}/api/runs/${run.key}/otlp`)).status).toBe(200)
+  expect((await send(`${url}/api/spans/${SPAN.traceId}/${SPAN.spanId}`)).status).toBe(200)
+})
+
 test('spans with wrong ids are counted and the others kept; metrics and logs are accepted and dropped (DT2)', async () => {
   const { url } = await started()
   const body = request(SPAN, { ...SPAN, spanId: 'x' })
@@ -147,14 +168,30 @@ test('mutated bodies get a status of the table, and one that is refused leaves t
   )
 })
 
-const HOSTS = ['evil.example', 'localhost.evil.example', 'localhost', '127.0.0.1:1', '[::1]'] as const
-const ORIGINS = [
-  'http://evil.example',
-  'https://localhost',
-  'null',
-  'http://localhost:1',
-  'http://localhost.evil.example',
-] as const
+/** `OWN` stands for the server's own. */
+const OWN = 'OWN'
+const FOREIGN: readonly (readonly [host: string, origin: string | undefined])[] = [
+  ['evil.example', undefined],
+  ['localhost.evil.example', undefined],
+  ['localhost', undefined],
+  ['127.0.0.1:1', undefined],
+  ['[::1]', undefined],
+  ['0.0.0.0:4318', undefined],
+  ['127.0.0.1.nip.io:4318', undefined],
+  ['localhost:4318@evil.example', undefined],
+  [OWN, 'http://evil.example'],
+  [OWN, 'https://localhost'],
+  [OWN, 'null'],
+  [OWN, 'http://localhost:1'],
+  [OWN, 'http://localhost.evil.example'],
+  [OWN, 'http://127.0.0.1.evil.example'],
+  [OWN, 'http://[::2]'],
+  [OWN, 'file://'],
+  ['evil.example', 'http://evil.example'],
+  ['evil.example', 'http://localhost'],
+  ['localhost', 'http://localhost'],
+  ['[::1]:1', 'http://[::1]:1'],
+]
 const ROUTES = [
   '/',
   '/page.js',
@@ -169,12 +206,12 @@ const ROUTES = [
 test('a foreign Host, a foreign Origin and a request on behalf of another site are refused on every route (DT10)', async () => {
   const { url } = await started({ files: [fileOf('trip')] })
   const own = new URL(url).host
-  const foreign = [
-    ...HOSTS.map((host) => ({ host })),
-    ...ORIGINS.map((origin) => ({ host: own, origin })),
-    { host: own, 'sec-fetch-site': 'cross-site' },
-  ]
-  for (const path of ROUTES) {
+  for (const [place, path] of ROUTES.entries()) {
+    const pairs = byTurns(FOREIGN, { small: 6, middle: 6, whole: FOREIGN.length }, place * 6)
+    const foreign = [
+      ...pairs.map(([host, origin]) => ({ host: host.replace(OWN, own), ...(origin !== undefined && { origin }) })),
+      { host: own, 'sec-fetch-site': 'cross-site' },
+    ]
     for (const headers of foreign) {
       for (const method of ['GET', 'POST', 'OPTIONS']) {
         const reply = await send(url + path, { method, headers: { ...JSON_TYPE, ...headers }, body: request(SPAN) })
@@ -226,6 +263,16 @@ test('unknown paths are 404, and other methods 405 (DT7)', async () => {
   expect(await status('/v1/traces')).toBe(404)
 })
 
+test('HEAD is answered without a body on every route (DT7)', async () => {
+  const { url } = await started({ files: [fileOf('trip')] })
+  const { key } = recordedRun('trip')
+  const paths = ['/', '/page.js', '/api/runs', `/api/runs/${key}`, `/api/runs/${key}/otlp`, '/api/events', '/nothing']
+  for (const path of paths) {
+    const { status, body } = await send(url + path, { method: 'HEAD' })
+    expect([path, status, body.length]).toEqual([path, path === '/nothing' ? 404 : 200, 0])
+  }
+})
+
 test('a page that listens receives what changed (DT7)', async () => {
   const { url } = await started()
   const abort = new AbortController()
@@ -261,9 +308,23 @@ test('a file has one document or one per line; another one is an error that name
   await writeFile(path, `${document.trim()}\n\n${request(SPAN)}\n`)
   const { url } = await started({ files: [path] })
   expect((await listed(url)).runs).toHaveLength(2)
-  await writeFile(path, '{"resourceSpans":1}')
-  await expect(started({ files: [path] })).rejects.toThrow(OtlpFileError)
-  await expect(started({ files: [`${path}.none`] })).rejects.toThrow('ENOENT')
+})
+
+test('a file that cannot be read or is not OTLP is an error of one sentence without its content (DT2)', async () => {
+  const path = join(tmpdir(), `meanwhile-wrong-${process.pid}.json`)
+  const form = `${path} is not OTLP as JSON, as one document or one per line`
+  const cases = [
+    ['', `${form}: it is not JSON`],
+    ['secret', `${form}: it is not JSON`],
+    ['{"resourceSpans":"secret"}', `${form}: it has other members than OTLP`],
+    ['{}\n\n{"resourceSpans":[]}\n{"secret', `${form}: line 4 is not JSON`],
+  ] as const
+  for (const [text, sentence] of cases) {
+    await writeFile(path, text)
+    await expect(started({ files: [path] })).rejects.toThrow(new OtlpFileError(path, sentence.slice(path.length + 1), {}))
+  }
+  await expect(started({ files: [tmpdir()] })).rejects.toThrow(`${tmpdir()} cannot be read: it is a folder`)
+  await expect(started({ files: [`${path}.none`] })).rejects.toThrow('.none cannot be read: there is no such file')
 })
 
 test('the list has the runs before a time and with a text, and not more than a number (DT7)', async () => {

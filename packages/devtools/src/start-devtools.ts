@@ -2,10 +2,11 @@
 
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { DEFAULT_PORT, PortInUseError } from './errors.ts'
 import { pageFiles } from './page-files.ts'
+import { answering } from './server/answering.ts'
 import { api } from './server/api.ts'
 import { guardOf, SECURITY_HEADERS } from './server/guard.ts'
 import { ingest, isIngest } from './server/ingest.ts'
@@ -34,7 +35,7 @@ export interface Devtools extends AsyncDisposable {
 
 /**
  * Starts the server on 127.0.0.1 and ::1. Rejects with a {@link PortInUseError} if the port is taken, with an `OtlpFileError` for a file
- * that is not OTLP, and with the error of a file that cannot be read.
+ * that cannot be read or is not OTLP.
  */
 export async function startDevtools(options: DevtoolsOptions = {}): Promise<Devtools> {
   const { port: asked = DEFAULT_PORT, allowOrigin = [], files = [], page } = options
@@ -47,18 +48,15 @@ export async function startDevtools(options: DevtoolsOptions = {}): Promise<Devt
     await Promise.all(servers.map(closed))
   }
   try {
-    const first = await listening(handled, '127.0.0.1', asked)
+    const listener = answering(handle)
+    const first = await listening(listener, '127.0.0.1', asked)
     servers.push(first)
     const { port } = first.address() as AddressInfo
     const guard = guardOf(port, allowOrigin)
     const answerApi = api(traces)
     // A browser or an exporter may take either address for localhost.
-    const second = await listening(handled, '::1', port).catch(withoutIpv6)
+    const second = await listening(listener, '::1', port).catch(withoutIpv6)
     if (second) servers.push(second)
-
-    function handled(request: IncomingMessage, response: ServerResponse): void {
-      handle(request, response).catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined))
-    }
 
     async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
       for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value)
@@ -107,11 +105,7 @@ function plain(response: ServerResponse, status: number, text: string): void {
 
 const IDLE_MS = 5 * 60_000
 
-function listening(
-  handler: (request: IncomingMessage, response: ServerResponse) => void,
-  host: string,
-  port: number,
-): Promise<Server> {
+function listening(handler: RequestListener, host: string, port: number): Promise<Server> {
   // A program whose connection is open is running: it is not closed soon.
   const server = createServer({ keepAliveTimeout: IDLE_MS }, handler)
   return new Promise((resolve, reject) => {

@@ -38,6 +38,7 @@ export function send(url: string, { method = 'GET', headers = {}, body, address 
     const to = { host: address ?? hostname, port, path: pathname + search, method, headers }
     const sending = request({ ...to, agent: false }, (response) => {
       const chunks: Buffer[] = []
+      response.on('error', reject)
       response.on('data', (chunk: Buffer) => chunks.push(chunk))
       response.on('end', () => {
         resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) })

@@ -7,6 +7,7 @@ import {
   AnswerError,
   type Checkpoint,
   type CheckpointStore,
+  hasFinalAnswer,
   messageOf,
   type PendingInterrupt,
 } from '@meanwhile/core'
@@ -69,8 +70,9 @@ async function runUntilStop(services: Services, claim: Claim, live: LiveRun, sig
   const attempt = { claim, live, events, signal }
   if (claim.attemptsSinceStop > maxAttempts)
     return await storeEnd(services, attempt, failed(new RunPoisonedError(claim.id, claim.attemptsSinceStop - 1)))
-  // No worker had the run.
-  if (claim.cancel) return await storeEnd(services, attempt, { status: 'cancelled' })
+  // No worker had the run. A final answer that an earlier one has stored stands.
+  if (claim.cancel && !hasFinalAnswer(await findCheckpoint(services.store, claim.id)))
+    return await storeEnd(services, attempt, { status: 'cancelled' })
   try {
     const result = await resumeRun(services, attempt)
     if (result.status === 'waiting') return await storeWait(services, attempt, result.checkpoint)

@@ -83,10 +83,10 @@ function mortal(agent: Agent, engine: DurableOptions['engine'], death?: Death) {
 }
 
 /** Starts a run that two workers can execute. The process of the first one can die; `runs` are those of the other process. */
-async function twoWorkers(agent: Agent, death?: Death) {
+async function twoWorkers(agent: Agent, death?: Death, options: Pick<DurableOptions, 'maxAttempts'> = {}) {
   const { engine, advance } = manualEngine()
   const first = mortal(agent, engine, death)
-  const runs = runsOf(agent, { engine })
+  const runs = runsOf(agent, { engine, ...options })
   await runs.start('clerk', 'Go', { id: 'run' })
   await first.runs.work()
   await work(runs)
@@ -140,6 +140,36 @@ test('a message that a worker has read before it died with the result is not unr
   await runs.send('run', 'Too late.')
   await advance(1)
   expect(await said(runs, 'run')).toEqual({ status: 'completed', read: ['Go', 'Be quick.'], unread: ['Too late.'] })
+})
+
+/** The statement that stores the end of a run. */
+const END = 'ended_at = clock_timestamp() WHERE'
+
+test('a run whose worker died with the final answer completes, also if it is cancelled before another worker has it, and its listeners get the answer (TH3, DU7)', async () => {
+  const agent = createAgent({ name: 'clerk', model: scripted(respond(say('Done.'))) })
+  const { runs, advance, died } = await twoWorkers(agent, { when: 'before', statement: END })
+  const heard: unknown[] = []
+  runs.onStopped(async (run) => void heard.push([run.status, (await run.outcome('Stopped.')).text]))
+  void advance(0)
+  await died
+  await runs.cancel('run')
+  await advance(1)
+  expect(heard).toEqual([['completed', 'Done.']])
+  expect((await runs.result('run')).text).toBe('Done.')
+})
+
+test('a run that has its final answer and is given up is a stop with its whole history (TH3)', async () => {
+  const agent = createAgent({ name: 'clerk', model: scripted(respond(say('Done.'))) })
+  const { runs, advance, died } = await twoWorkers(agent, { when: 'before', statement: END }, { maxAttempts: 1 })
+  const heard: unknown[] = []
+  runs.onStopped(async (run) => {
+    const { messages = [] } = await run.outcome('Stopped.')
+    heard.push([run.status, run.error?.name, messages.map(textOf)])
+  })
+  void advance(0)
+  await died
+  await advance(1)
+  expect(heard).toEqual([['failed', 'RunPoisonedError', ['Go', 'Done.']]])
 })
 
 test('a message that a worker had and could not store before it died is read once by the next worker', async () => {

@@ -4,6 +4,7 @@ import {
   CheckpointMissingError,
   type CheckpointStore,
   type CompletedResult,
+  hasFinalAnswer,
   type Json,
   type Message,
   type PendingInterrupt,
@@ -94,6 +95,8 @@ async function storedOutcome(services: Services, run: StoredRun, reason: string 
   if (run.status === 'interrupted') return await storedQuestions(services, run)
   try {
     const checkpoint = await storedCheckpoint(services.store, run.id)
+    // No call is open. The worker that had the answer died before it stored the end of the run.
+    if (hasFinalAnswer(checkpoint)) return { messages: checkpoint.messages, usage: checkpoint.usage }
     return await agentOf(services, run).close(checkpoint, {
       checkpoints: NOWHERE,
       ...(reason !== undefined && { reason }),

@@ -25,8 +25,8 @@ export interface CallMaker extends Pick<Run, 'warn'> {
   /** Whether calls of this tool have wasted too much to start early. */
   isSpent(tool: string): boolean
   start(call: ToolCall, start: EarlyStart): void
-  /** Records why a call did not start early, when the stream has ended. */
-  waited(callId: string, reason: string): void
+  /** Records why a call did not start early, when the stream has ended. `behind`: the call that it waited for. */
+  waited(callId: string, reason: string, behind: string | undefined): void
 }
 
 export interface EarlyStart {

@@ -90,7 +90,7 @@ test('the reader gets its start event when its input is complete, as for any ear
     { type: 'tool-input-closed', ...model, call },
     { type: 'tool-start', step, ...ofCall, call, provisional: true },
     { type: 'tool-entered', step, ...ofCall, attempt: 1, provisional: true },
-    { type: 'tool-settled', step, ...ofCall, provisional: true },
+    { type: 'tool-settled', step, ...ofCall, message, provisional: true },
     { type: 'tool-call', ...model, call },
     { type: 'message', step, message: answer },
     { type: 'tool-committed', step, ...ofCall },

@@ -52,8 +52,8 @@ export class StreamedResponse {
    * The stream is over. Calls that did not start early start when the loop executes them; their spans state the reason.
    */
   ended(): void {
-    for (const { id, state, reason } of this.#calls.values()) {
-      if (state !== 'started') this.#options.maker.waited(id, reason)
+    for (const { id, state, reason, behind } of this.#calls.values()) {
+      if (state !== 'started') this.#options.maker.waited(id, reason, behind)
     }
   }
 
@@ -110,17 +110,20 @@ export class StreamedResponse {
   #advance(): void {
     const { maker, independent } = this.#options
     const earlier: StreamedCall[] = []
-    let waits = false
-    let barrier = false
+    let waiting: StreamedCall | undefined
+    let barrier: StreamedCall | undefined
     for (const streamed of this.#calls.values()) {
       if (streamed.state === 'due') {
-        if (waits && maker.toolConcurrency === 1) streamed.reason = 'order'
-        else if (barrier || earlier.some((call) => mayMeet(call, streamed))) streamed.reason = 'conflict'
+        const first = maker.toolConcurrency === 1 ? waiting : undefined
+        const conflict = barrier ?? earlier.find((call) => mayMeet(call, streamed))
+        streamed.behind = (first ?? conflict)?.id
+        if (first) streamed.reason = 'order'
+        else if (conflict) streamed.reason = 'conflict'
         else this.#consider(streamed)
       }
       earlier.push(streamed)
-      waits ||= streamed.state !== 'started'
-      barrier ||= isBarrier(streamed) && !(streamed.tool && independent.has(streamed.tool.name))
+      if (streamed.state !== 'started') waiting ??= streamed
+      if (isBarrier(streamed) && !(streamed.tool && independent.has(streamed.tool.name))) barrier ??= streamed
     }
   }
 

@@ -68,6 +68,7 @@ export class RunCalls implements CallMaker {
       ...(this.#mustKeepInput({ tool, effect }) && { allow: isKept }),
       attributes: {
         'meanwhile.dispatch.evidence': evidence,
+        ...this.#closed(call.id),
         ...(isLate && { 'meanwhile.dispatch.deferral_reason': 'breaker' }),
       } satisfies SemanticAttributes,
       started: (status) => this.#ledger.started(call.id, tool.name, evidence, status),
@@ -76,12 +77,23 @@ export class RunCalls implements CallMaker {
     this.#run.callTool(call, rest ? { ...options, rest } : options).catch(() => undefined)
   }
 
-  waited(callId: string, reason: string): void {
-    this.#run.annotate({ 'meanwhile.dispatch.deferral_reason': reason } satisfies SemanticAttributes, callId)
+  waited(callId: string, reason: string, behind: string | undefined): void {
+    const why = {
+      'meanwhile.dispatch.deferral_reason': reason,
+      ...(behind !== undefined && { 'meanwhile.dispatch.waited_for': behind }),
+      ...this.#closed(callId),
+    }
+    this.#run.annotate(why satisfies SemanticAttributes, callId)
   }
 
   warn(warning: Parameters<Run['warn']>[0]): void {
     this.#run.warn(warning)
+  }
+
+  /** For how long its arguments have been complete. */
+  #closed(callId: string): { 'meanwhile.arguments.closed'?: number } {
+    const since = this.#ledger.certainSince(callId)
+    return since === undefined ? {} : { 'meanwhile.arguments.closed': (performance.now() - since) / 1000 }
   }
 
   #mustKeepInput({ tool, effect }: Pick<EarlyStart, 'tool' | 'effect'>): boolean {

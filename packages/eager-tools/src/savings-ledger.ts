@@ -67,6 +67,11 @@ export class SavingsLedger {
     else certain?.delete(callId)
   }
 
+  /** When the arguments of a call of this step were complete, in `performance.now()`. */
+  certainSince(callId: string): number | undefined {
+    return this.#steps.at(-1)?.certain.get(callId)
+  }
+
   /** A call has started early. */
   started(callId: string, tool: string, evidence: Evidence, status: () => ToolStatus): void {
     const step = this.#steps.at(-1)
@@ -125,9 +130,14 @@ export class SavingsLedger {
 
   /** The run is over: puts the totals on its span. */
   over(run: Run): void {
-    const { savedMs, wastedMs } = this.savings
-    const figures = { 'meanwhile.time_saved': savedMs / 1000, 'meanwhile.time_wasted': wastedMs / 1000 }
-    run.annotate(figures satisfies SemanticAttributes)
+    const { savedMs, wastedMs, steps } = this.savings
+    const slots = run.setup.toolConcurrency
+    run.annotate({
+      'meanwhile.time_saved': savedMs / 1000,
+      'meanwhile.time_saved.steps': steps.map((step) => step.savedMs / 1000),
+      'meanwhile.time_wasted': wastedMs / 1000,
+      ...(Number.isFinite(slots) && { 'meanwhile.tool_concurrency': slots }),
+    } satisfies SemanticAttributes)
     this.#charge(run, () => true)
   }
 

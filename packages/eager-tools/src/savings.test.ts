@@ -99,6 +99,15 @@ const look = (n: number, certainMs: number, startedMs: number, durationMs = 200)
   outcome: 'committed',
 })
 
+test('the savings of each step are on the span of the run (DT4)', async () => {
+  exporter.reset()
+  const { savings } = await resultOf([three, done])
+  const attributes = exporter.getFinishedSpans().find(({ name }) => name === 'invoke_agent')?.attributes
+  expect(attributes?.['meanwhile.time_saved.steps']).toEqual([0.1, 0])
+  expect(savings?.steps.map(({ savedMs }) => savedMs)).toEqual([100, 0])
+  expect(attributes).not.toHaveProperty('meanwhile.tool_concurrency')
+})
+
 test('the savings of a run contain for each step its stream, its calls, and both baselines (H34)', async () => {
   exporter.reset()
   const { savings } = await resultOf([three, done])
@@ -276,7 +285,7 @@ test("a tool's own limit keeps its calls apart in the baseline, too (H34, I7)", 
   })
 })
 
-test('time that a function waits for the rest of its input is not part of the baseline (H34, H31)', async () => {
+test('time that a function waits for the rest of its input is not part of the baseline, and is on its span (H34, H31, DT4)', async () => {
   const { read } = library({ ms: 50 })
   const model = tellingModel([
     [
@@ -286,12 +295,20 @@ test('time that a function waits for the rest of its input is not part of the ba
     ],
     [[0, (to) => to.finish('stop')]],
   ])
-  const { savings } = await played(createAgent({ model, tools: [read], middleware: [eagerTools()] }).run('Go'))
+  exporter.reset()
+  const agent = createAgent({ model, tools: [read], middleware: [eagerTools()], telemetry: { tracerProvider } })
+  const { savings } = await played(agent.run('Go'))
   expect(savings?.steps[0]).toMatchObject({
     actualMs: 300,
     parallelMs: 350,
     savedMs: 50,
     calls: [{ certainMs: 200, startedMs: 0, durationMs: 200, waitedMs: 150, evidence: 'prefix' }],
+  })
+  expect(exporter.getFinishedSpans().find(({ name }) => name === 'execute_tool read')?.attributes).toMatchObject({
+    'meanwhile.rest.waited': 0.15,
+    'meanwhile.arguments.closed': -0.2,
+    'meanwhile.tool.duration': 0.2,
+    'meanwhile.commit.lag': 0.1,
   })
 })
 

@@ -150,6 +150,52 @@ test('the lag is measured from the evidence to the function, and includes the wa
   ])
 })
 
+test('spans say when arguments were complete, behind which call one waited, and how long one waited for its commit (DT4)', async () => {
+  const { tool } = await spansOf([
+    respond(
+      wait(100),
+      call('look', { n: 1, ms: 50 }, { id: 'first', deltas: 1 }),
+      wait(100),
+      call('move', { n: 2, ms: 500 }, { id: 'barrier', deltas: 1 }),
+      call('send', { n: 3 }, { id: 'last', deltas: 1 }),
+      wait(100),
+      say('So.'),
+    ),
+    done,
+  ])
+  const told = (name: string) =>
+    ['arguments.closed', 'commit.lag', 'tool.duration', 'dispatch.deferral_reason', 'dispatch.waited_for'].map(
+      (one) => tool(name).attributes[`meanwhile.${one}`],
+    )
+  expect(told('look')).toEqual([0, 0.15, 0.05, undefined, undefined])
+  expect(told('move')).toEqual([0, undefined, 0.5, undefined, undefined])
+  expect(told('send')).toEqual([0.1, undefined, 0, 'conflict', 'barrier'])
+})
+
+test('with one slot a call says behind which one it waited (DT4)', async () => {
+  const { named } = await spansOf(
+    [
+      respond(
+        call('send', { n: 1 }, { id: 'a', deltas: 1 }),
+        call('look', { n: 2 }, { id: 'b', deltas: 1 }),
+        call('look', { n: 3 }, { id: 'c', deltas: 1 }),
+        say('So.'),
+      ),
+      done,
+    ],
+    { toolConcurrency: 1 },
+  )
+  const waits = named('execute_tool look').map(({ attributes }) => [
+    attributes['meanwhile.dispatch.deferral_reason'],
+    attributes['meanwhile.dispatch.waited_for'],
+  ])
+  expect(waits).toEqual([
+    ['order', 'a'],
+    ['order', 'a'],
+  ])
+  expect(named('invoke_agent')[0]?.attributes['meanwhile.tool_concurrency']).toBe(1)
+})
+
 test('a computed effect is on the call’s span (H28, H4)', async () => {
   const mixed = workshop().make('mixed', undefined, { effect: ({ n }) => (n === 1 ? 'read' : 'idempotent') })
   const { named } = await spansOf(

@@ -27,6 +27,8 @@ export interface StreamedCall {
   soft?: { readonly call: ToolCall; readonly evidence: Evidence } | undefined
   /** Why it has not started. */
   reason: string
+  /** The call that it waits for, if that is the reason. */
+  behind?: string | undefined
   /** For a call that started with the members its tool needs: passes the rest to it. */
   complete?: ((call: ToolCall) => void) | undefined
 }

@@ -577,7 +577,7 @@ test('nobody is asked about a call of a tool that the request did not offer (W2)
 /** What an outer agent with `approve({ tools })` warns of, or the error that it ends with, if `pay` belongs to an agent inside. */
 async function outside(
   tools: readonly string[],
-  { own, asks, deep }: Readonly<Record<'own' | 'asks' | 'deep', boolean>>,
+  { own, asks, deep }: { readonly own: boolean; readonly asks: boolean | Middleware; readonly deep: boolean },
 ) {
   const make = (name: string) =>
     tool({
@@ -593,7 +593,7 @@ async function outside(
     description: 'Pays.',
     model: scriptedModel([]),
     tools: [make('pay')],
-    middleware: asks ? [approve({ tools: ['pay'] })] : [],
+    middleware: asks === true ? [approve({ tools: ['pay'] })] : asks ? [asks] : [],
   })
   const manager = createAgent({
     name: 'manager',
@@ -621,6 +621,13 @@ test.each([false, true])('a listed tool that an agent inside has as well is name
     INSIDE,
   ])
   expect(await outside(['pay'], { own: true, asks: true, deep })).toEqual([])
+})
+
+test('an agent inside asks with a copy of approve that has another name, and not with another middleware of its name (W54)', async () => {
+  const given = { own: true, deep: false }
+  const copy = { ...approve({ tools: ['pay'] }), name: 'approve-payments' }
+  expect(await outside(['pay'], { ...given, asks: copy })).toEqual([])
+  expect(await outside(['pay'], { ...given, asks: { name: 'approve' } })).toEqual([INSIDE])
 })
 
 test.each([false, true])(

@@ -31,6 +31,9 @@ import { schemaOf } from './schema-of.ts'
 
 const NAME = 'approve'
 
+/** Marks what {@link approve} returns. A copy of it with another name has the mark, too, and a middleware of somebody else with this name does not. */
+const BRAND: unique symbol = Symbol.for('@meanwhile/middleware/approve')
+
 /** The options of `approve`. */
 export interface ApproveOptions extends MayBeMissing {
   /**
@@ -142,6 +145,7 @@ export function approve(options: ApproveOptions): Middleware {
 
   return branded('middleware', {
     name: NAME,
+    [BRAND]: true,
     order: { outside: ['retry-tool'] },
     answer: answerSchema(decisions),
     ignoresInput: isOther,
@@ -199,7 +203,7 @@ function warnOfAgentsInside(listed: readonly string[], run: Run): void {
   if (run.step > 1) return
   const { tools } = run.setup
   for (const name of new Set(listed.flatMap((name) => [name, findTool(tools, name)?.name ?? name]))) {
-    const asks = (middleware: readonly Middleware[]) => middleware.some((one) => one.name === NAME)
+    const asks = (middleware: readonly Middleware[]) => middleware.some((one) => BRAND in one)
     const inside = agentsWith(name, tools).find(({ middleware }) => !asks(middleware))
     if (!inside) continue
     const why = `the agent ${inside.name}, which runs inside a call, has its own tool ${name} and runs it without a question`

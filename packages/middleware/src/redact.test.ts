@@ -1,5 +1,6 @@
 import {
   type AgentOptions,
+  agentTool,
   ConfigError,
   createAgent,
   type Message,
@@ -507,6 +508,43 @@ test('a tool gets what the model wrote, and so do the events and the message (N5
     expect(calls).toEqual([{ key: KEY }])
   }
   expect(got).toEqual([KEY, KEY])
+})
+
+test('with persist the result of an early call of an agent inside is masked in its events, before and after the response counts (N56)', async () => {
+  const early: Middleware = {
+    name: 'early',
+    async *wrapModel(request, next, run) {
+      const flow = next(request)
+      for (;;) {
+        const step = await flow.next()
+        if (step.done) return step.value
+        yield step.value
+        if (step.value.type === 'tool-call') await run.callTool(step.value.call)
+      }
+    },
+  }
+  const clerk = createAgent({
+    name: 'clerk',
+    description: 'Looks.',
+    model: scriptedModel([respond(call('look', { key: 'x' })), respond(say('Seen.'))]),
+    tools: [look as Tool],
+    middleware: [early],
+  })
+  const { events } = await ran(
+    [respond(call('clerk', { request: 'Look.' })), respond(say('Done.'))],
+    { persist: true },
+    { tools: [agentTool(clerk) as Tool] },
+  )
+  const results = events.flatMap((event) =>
+    event.path && (event.type === 'tool-settled' || event.type === 'tool-end')
+      ? [[event.type, event.message.output]]
+      : [],
+  )
+  const masked = { found: 'x and [card-number]' }
+  expect(results).toEqual([
+    ['tool-settled', masked],
+    ['tool-end', masked],
+  ])
 })
 
 test('on selects the places: all others are unchanged (N56, N57)', async () => {

@@ -79,7 +79,10 @@ export function redact(options: RedactOptions = {}): Middleware {
           if (event.type === 'custom' && event.name === DECIDED)
             return { ...event, data: maskedData(masker, event.data) }
           if (event.type === 'question') return { ...event, payload: maskedData(masker, event.payload) as Json }
-          return event.type === 'tool-end' && event.path ? { ...event, message: masked.result(event.message) } : event
+          const isInside = 'path' in event && event.path !== undefined
+          return isInside && (event.type === 'tool-end' || event.type === 'tool-settled')
+            ? { ...event, message: masked.result(event.message) }
+            : event
         })
       },
       beforeModel(state) {

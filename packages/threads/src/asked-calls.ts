@@ -165,7 +165,8 @@ export class AskedCalls {
   }
 
   #decided(event: ThreadEventBody & { readonly type: 'custom' }): readonly InsideEvent[] {
-    const card = this.#cardOf(event)
+    // An agent with `events: false` tells decisions, but not which of its tools makes a call.
+    const card = this.#cardOf(event) ?? this.#cardOf(event, true)
     if (!card) return []
     const { input = card.input, decision, reason } = Object(event.data)
     this.#asked.set(keyOf(card.path), { card })
@@ -200,36 +201,37 @@ export class AskedCalls {
 
   /**
    * The card of the call that an event is about. Calls that several tools make may have the same id, and the event does not name its maker: then a card is
-   * only found if no other one may be meant.
+   * only found if no other one may be meant. `isUntold`: the run may have told nothing of the calls that made it.
    */
-  #cardOf({ callId, toolName, path = [] }: CallEvent): InsideCard | undefined {
+  #cardOf({ callId, toolName, path = [] }: CallEvent, isUntold = false): InsideCard | undefined {
     if (callId === undefined) return undefined
     const told = [...path.map((part) => part.callId), callId]
     const [card, ...others] = this.#cards.filter((card) => {
       const last = card.path.at(-1)
       const mayGoOn = card.state !== 'ended' && (card.state !== 'asked' || !isInside(card))
-      return mayGoOn && last?.callId === callId && last.agent === toolName && this.#mayBe(card, told)
+      return mayGoOn && last?.callId === callId && last.agent === toolName && this.#mayBe(card, told, isUntold)
     })
     return others.length > 0 ? undefined : card
   }
 
   /** Whether `told`, the path of a call in the events, may lead to this card. It has the calls of agents around the call, but no calls that made it. */
-  #mayBe({ path }: InsideCard, told: readonly string[]): boolean {
+  #mayBe({ path }: InsideCard, told: readonly string[], isUntold: boolean): boolean {
     // How many agents may be around the call at this place of the card's path.
     let depths: readonly number[] = []
     for (const [index, { callId }] of path.entries()) {
       const maker = path[index - 1]?.callId
       const entered = index === 0 ? [0] : depths.filter((depth) => told[depth] === maker).map((depth) => depth + 1)
-      const isMade = (by: string | undefined) => (depth: number) => this.#hasMade(by, [...told.slice(0, depth), callId])
+      const isMade = (by: string | undefined) => (depth: number) =>
+        this.#hasMade(by, [...told.slice(0, depth), callId], isUntold)
       depths = [...new Set([...depths.filter(isMade(maker)), ...entered.filter(isMade(undefined))])]
     }
     return depths.includes(told.length - 1)
   }
 
-  /** `maker`: undefined for the model. Nothing is known of a call that began before the run did: then it was the model. */
-  #hasMade(maker: string | undefined, call: readonly string[]): boolean {
+  /** `maker`: undefined for the model. Nothing is known of a call that began before the run did: then it was the model, unless `isUntold`. */
+  #hasMade(maker: string | undefined, call: readonly string[], isUntold: boolean): boolean {
     const makers = this.#makers.get(JSON.stringify(call))
-    return makers ? makers.has(maker) : maker === undefined
+    return makers ? makers.has(maker) : maker === undefined || isUntold
   }
 
   #tell(cards: readonly InsideCard[]): readonly InsideEvent[] {

@@ -1,4 +1,5 @@
 import { contextOf, createAgent, type Message, tool } from '@meanwhile/core'
+import { postgresStore } from '@meanwhile/core/stores/postgres'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { context, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
@@ -178,12 +179,14 @@ test('a reader that comes to a steering message after its turn has ended has the
   const { received, end } = reading(reader?.events() ?? none())
   await vi.waitFor(() => expect(received.at(-1)?.type).toBe('tool-entered'), { timeout: 5_000 })
   isSent = true
-  await threads.send('t', 'and quickly', { whenBusy: 'steer', messageId: 'm2' })
+  const display = { mood: 'hurried' }
+  await threads.send('t', 'and quickly', { whenBusy: 'steer', messageId: 'm2', display })
   await vi.waitFor(async () => expect(await store.checkpoints.load(turn.id)).toMatchObject({ sent: [{}] }), {
     timeout: 5_000,
   })
   open()
   await end
+  expect(received.find((one) => 'messageId' in one && one.messageId === 'm2')).toMatchObject({ display })
   const { messages } = await threads.read('t')
   const ids = received.flatMap((one) => ('messageId' in one && one.messageId) || [])
   expect(ids).toEqual(messages.map(({ id }) => id))
@@ -259,6 +262,41 @@ test('if the run got an answer and the caller an error, no other answer counts f
   await expect(threads.answer('t', { [one]: NO })).rejects.toMatchObject({ name: 'UnknownInterruptError' })
   await vi.waitFor(async () => expect((await made.threads.read('t')).status).toBe('waiting'), { timeout: 10_000 })
   expect(made.did).toEqual([`mail ada ${JSON.stringify([YES])}`])
+})
+
+test('if two processes give the same answer and the run refuses it, both callers learn why (TH8)', async () => {
+  const engine = memoryEngine()
+  const store = database.newStore()
+  const made = worker(engine, { store })
+  const { interrupts = [] } = await (await made.threads.send('t', 'mail')).result
+  const wrong = Object.fromEntries(interrupts.map(({ id }) => [id, 'yes']))
+  let isStored = () => {}
+  const stored = new Promise<void>((resolve) => {
+    isStored = resolve
+  })
+  let open = () => {}
+  const gate = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  /** Its answer is stored, and reaches the run when the gate opens. */
+  const slow = processOf(engine, {
+    store,
+    change: (runs) => ({
+      ...bound(runs),
+      async answer(...given) {
+        isStored()
+        await gate
+        await runs.answer(...given)
+      },
+    }),
+  })
+  const first = slow.threads.answer('t', wrong)
+  first.catch(() => undefined)
+  await stored
+  await expect(made.threads.answer('t', wrong)).rejects.toMatchObject({ name: 'AnswerError' })
+  open()
+  await expect(first).rejects.toMatchObject({ name: 'AnswerError' })
+  expect(await made.threads.read('t')).toMatchObject({ status: 'waiting', interrupts })
 })
 
 test('a thread whose turn ends while the thread is read has the state after the end (TH1, TH5)', async () => {
@@ -424,6 +462,34 @@ test('if a process dies before a stop or a retry reaches the run, the next stop 
   const looking = setInterval(() => void made.threads.recover(), 200)
   expect(await result).toMatchObject({ status: 'completed', text: 'You said fails.' })
   clearInterval(looking)
+})
+
+test('a message preempts a turn whose worker has died with the final answer: the turn completes, and that of the message begins (TH2, TH3, TH6)', async () => {
+  const checkpoints = postgresStore(database)
+  let tell = () => {}
+  const isStored = new Promise<void>((resolve) => {
+    tell = resolve
+  })
+  /** The process dies after it has stored the answer, and before it stores that the run has ended. */
+  const save: typeof checkpoints.save = async (id, checkpoint, expected) => {
+    await checkpoints.save(id, checkpoint, expected)
+    if (Object(checkpoint).status !== 'completed') return
+    tell()
+    await new Promise(() => {})
+  }
+  const store = database.newStore()
+  const runs = database.runsOf(chat().agent, memoryEngine(), { store: { ...checkpoints, save } })
+  const dead = createThreads({ runs, store })
+  database.work(runs)
+  await dead.send('t', 'Hello')
+  await isStored
+  const { threads } = worker(memoryEngine(), { store })
+  const next = await threads.send('t', 'Again', { whenBusy: 'preempt' })
+  expect(await next.result).toMatchObject({ status: 'completed' })
+  const state = await threads.read('t')
+  expect(state.turns.map(({ status }) => status)).toEqual(['completed', 'completed'])
+  const answers = ['assistant: You said Hello.', 'assistant: You said Again.']
+  expect(shown(state)).toEqual(['user: Hello', answers[0], 'user: Again', answers[1]])
 })
 
 test('a stop of a run that could not be written to the thread is written later, and each message is in the thread once (TH1, TH6)', async () => {

@@ -7,9 +7,9 @@ import { type Outcome, recoverTurn, reopenTurn } from './owner-decisions.ts'
 import { nextActionOf, type StopReport, settleTurn } from './run-decisions.ts'
 import { RunLog } from './run-log.ts'
 import { type SteeringMessage, steeringMessagesOf } from './steering.ts'
-import { ThreadError } from './thread-errors.ts'
+import { LeaseLostError, ThreadError } from './thread-errors.ts'
 import { historyOf, turnEvents } from './thread-history.ts'
-import { activeTurn, type BegunTurn, hasBegun, newThread, type Work } from './thread-records.ts'
+import { activeTurn, type BegunTurn, hasBegun, newThread, type Owner, type Work } from './thread-records.ts'
 import type { StoppedThreadRun, ThreadRunEvent, ThreadRuns } from './thread-runs.ts'
 import type { StoredEvent, StoredThread, TurnRecord } from './thread-store.ts'
 import { outcomeOfStopped } from './turn-outcome.ts'
@@ -72,11 +72,19 @@ export class DurableTurns implements TurnRunner {
     } catch (error) {
       const isUnknown = error instanceof UnknownInterruptError
       if (isUnknown && result.isRepeated) return result
-      if (isUnknown || error instanceof AnswerError)
-        await changeThread(this.#host, thread, (stored) => reopenTurn(stored, { thread, turn: id, epoch }))
+      if (isUnknown || error instanceof AnswerError) await this.#askAgain({ thread, turn: id, epoch })
       throw error
     }
     return result
+  }
+
+  /** The run has rejected the answers. Another process that has given the same ones may know that already. */
+  async #askAgain(owner: Owner): Promise<void> {
+    try {
+      await changeThread(this.#host, owner.thread, (stored) => reopenTurn(stored, owner))
+    } catch (error) {
+      if (!(error instanceof LeaseLostError)) throw error
+    }
   }
 
   async retry(thread: string, work: Work): Promise<void> {

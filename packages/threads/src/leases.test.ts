@@ -130,6 +130,22 @@ test('a suspended process that wakes after the takeover stops its run and writes
   expect((await second.threads.read('t')).turns).toMatchObject([{ status: 'stopped' }])
 })
 
+test('as long as the store does not respond, one renewal of a lease waits, and the others join it (TH6)', async () => {
+  const { first, second, shared } = two(() => respond(wait(12 * LEASE), say('Well.')))
+  const changed = vi.spyOn(shared, 'change')
+  const turn = await first.threads.send('t', 'go')
+  await vi.advanceTimersByTimeAsync(LEASE / 2)
+  first.process.pause()
+  await vi.advanceTimersByTimeAsync(6 * LEASE)
+  changed.mockClear()
+  first.process.wake()
+  await vi.advanceTimersByTimeAsync(0)
+  expect(changed.mock.calls.length).toBe(2)
+  await vi.advanceTimersByTimeAsync(12 * LEASE)
+  expect(await turn.result).toMatchObject({ status: 'completed' })
+  expect(second.model.requests).toHaveLength(0)
+})
+
 test('when a process closes its threads, another one can take over its turns at once (TH6)', async () => {
   const { first, second } = two(slowly)
   await first.threads.send('t', 'go')

@@ -48,6 +48,10 @@ export class LocalTurns implements TurnRunner {
   readonly #slots: Slots
   /** Present while turns wait for a slot: it renews their leases. */
   #timer: ReturnType<typeof setInterval> | undefined
+  /** Ends when the last renewal of their leases has ended. Each waits for the one before it, because it names the leases that it finds. */
+  #lastRenewal: Promise<void> = Promise.resolve()
+  /** Whether a renewal waits for the one before it. */
+  #isRenewalDue = false
   #isClosed = false
 
   constructor(host: LocalHost, limits: Limits) {
@@ -121,11 +125,19 @@ export class LocalTurns implements TurnRunner {
 
   renewLeases(): void {
     for (const turn of this.#host.live.values()) if (!turn.isWaiting) void turn.renewLease()
-    void this.#renewWaiting()
+    this.#renewWaiting()
+  }
+
+  /** A renewal that has not begun yet renews for all that ask for one. */
+  #renewWaiting(): void {
+    if (this.#isRenewalDue) return
+    this.#isRenewalDue = true
+    this.#lastRenewal = this.#lastRenewal.then(() => this.#renewAllWaiting())
   }
 
   /** Renews the leases of all turns that wait for a slot, in one statement of the store. Never rejects. */
-  async #renewWaiting(): Promise<void> {
+  async #renewAllWaiting(): Promise<void> {
+    this.#isRenewalDue = false
     const { live, store, claim, report } = this.#host
     const waiting = [...live.values()].filter(({ isWaiting }) => isWaiting)
     if (waiting.length === 0) return
@@ -135,7 +147,7 @@ export class LocalTurns implements TurnRunner {
       for (const one of waiting) {
         const until = renewed.get(one.turn.id)
         if (until !== undefined) one.leasedUntil(until)
-        // Another process may have stopped it or taken it over.
+        // Another process may have stopped it or taken it over. The others do not wait for that: something may have locked its thread.
         else if (one.isWaiting) void one.renewLease()
       }
     } catch (error) {
@@ -148,7 +160,7 @@ export class LocalTurns implements TurnRunner {
     if (!this.#slots.hasWaiting) {
       clearInterval(this.#timer)
       this.#timer = undefined
-    } else this.#timer ??= inRoot(() => setInterval(() => void this.#renewWaiting(), this.#host.claim().lease / 3))
+    } else this.#timer ??= inRoot(() => setInterval(() => this.#renewWaiting(), this.#host.claim().lease / 3))
   }
 
   async release(thread: string): Promise<void> {

@@ -164,7 +164,7 @@ export class RunLog {
     const seq = this.#next()
     const messageId = steering?.messageId ?? `${this.#turn.id}.${seq - this.#turn.startSeq}`
     if (steering) this.#joined.set(seq, steering.turn)
-    this.#push({ ...event, messageId })
+    this.#push({ ...event, messageId, ...(steering?.display !== undefined && { display: steering.display }) })
   }
 
   /** Returns the steering message that this message is, if it has not joined the turn before. */

@@ -265,6 +265,123 @@ test('a process that lives keeps what waits in it, however long, with one statem
   expect(asked).toHaveLength(60)
 })
 
+test('in a slow store, one renewal of the leases of what waits is made after the other (W63, W30)', async () => {
+  const counted = countedStore(memoryThreads())
+  let open = 0
+  let most = 0
+  const renewLeases: ThreadStore['renewLeases'] = async (...given) => {
+    most = Math.max(most, ++open)
+    await new Promise((resolve) => setTimeout(resolve, LEASE / 2))
+    open--
+    return await counted.store.renewLeases(...given)
+  }
+  const { threads } = opened({ ...counted.store, renewLeases }, { maxRunning: 1 })
+  threads.watch()
+  for (let n = 0; n < 50; n++) await threads.send('busy', `${n}`)
+  await vi.advanceTimersByTimeAsync(1)
+  await threads.send('t', 'one')
+  await vi.advanceTimersByTimeAsync(LEASE / 3)
+  counted.taken()
+  // The process was suspended: it renews its leases at once.
+  vi.setSystemTime(Date.now() + 4 * LEASE)
+  await vi.advanceTimersByTimeAsync(3 * LEASE)
+  expect(most).toBe(1)
+  expect(counted.taken().renewLeases).toBeGreaterThan(3)
+  await threads.close()
+})
+
+type Leaves = (opened: Opened, shared: ThreadStore) => Promise<unknown>
+
+const LEAVES: Readonly<Record<string, Leaves>> = {
+  'ends and begins the next one': ({ threads }) => Promise.all(['1', '2', '3'].map((text) => threads.send('t', text))),
+  waits: ({ threads }) => threads.send('t', 'ask'),
+  'is answered': async ({ threads }) => {
+    await threads.send('t', 'ask')
+    await vi.advanceTimersByTimeAsync(150)
+    await threads.answer('t', { [await questionOf(threads, 't')]: { ok: true } })
+  },
+  'is refused its answer': async ({ threads }) => {
+    await threads.send('t', 'ask')
+    await vi.advanceTimersByTimeAsync(150)
+    await threads.answer('t', { [await questionOf(threads, 't')]: 'yes' })
+  },
+  fails: ({ threads }) => threads.send('t', 'fails'),
+  'is stopped': async ({ threads }) => {
+    await threads.send('t', '1')
+    await vi.advanceTimersByTimeAsync(50)
+    void threads.stop('t').catch(() => undefined)
+  },
+  'is stopped while it waits for a slot': async ({ threads }) => {
+    await Promise.all(['s', 'u', 't'].map((thread) => threads.send(thread, thread)))
+    void threads.stop('t').catch(() => undefined)
+  },
+  'is preempted': async ({ threads }) => {
+    await threads.send('t', '1')
+    await vi.advanceTimersByTimeAsync(50)
+    await threads.send('t', '2', { whenBusy: 'preempt' })
+  },
+  'is closed by a message': async ({ threads }) => {
+    await threads.send('t', 'ask')
+    await vi.advanceTimersByTimeAsync(150)
+    await threads.send('t', '2')
+  },
+  'is deleted': async ({ threads }) => {
+    await threads.send('t', '1')
+    await vi.advanceTimersByTimeAsync(50)
+    await threads.delete('t')
+  },
+  'is taken over': async ({ threads }, shared) => {
+    await threads.send('t', '1')
+    await vi.advanceTimersByTimeAsync(50)
+    const { turns = [] } = (await shared.load('t')) ?? {}
+    const taken = turns.map((turn) => ({ ...turn, epoch: turn.epoch + 1, leaseUntil: 0 }))
+    await shared.change('t', () => ({ turns: taken, result: undefined }))
+    await vi.advanceTimersByTimeAsync(LEASE / 2)
+    await threads.recover()
+  },
+  'waits for another turn': ({ threads }) => threads.send('t', 'delegate'),
+}
+
+test.for(Object.entries(LEAVES))(
+  'a turn that %s frees its slot once, also if the store fails at any of its writes (W63)',
+  async ([, leave]) => {
+    for (let fails = 0; fails < 10; fails++) {
+      const shared = memoryThreads()
+      let writes = 0
+      let hasFailed = false
+      const change: ThreadStore['change'] = async (...given) => {
+        if (!hasFailed && writes++ === fails) {
+          hasFailed = true
+          throw new Error('the store fails')
+        }
+        return await shared.change(...given)
+      }
+      const made = opened({ ...shared, change }, { maxRunning: 2, maxWaiting: 20 })
+      const { threads, asked } = made
+      const left = leave(made, shared).catch(() => undefined)
+      await vi.advanceTimersByTimeAsync(4 * LEASE)
+      await left
+      hasFailed = true
+      await threads.recover().catch(() => undefined)
+      await vi.advanceTimersByTimeAsync(4 * LEASE)
+      asked.length = 0
+      for (let n = 0; n < 6; n++) await threads.send(`after ${n}`, `after ${n}`)
+      const begun: number[] = []
+      for (let n = 0; n < 3; n++) {
+        await vi.advanceTimersByTimeAsync(n === 0 ? 50 : 100)
+        begun.push(asked.length)
+      }
+      expect([fails, begun]).toEqual([fails, [2, 4, 6]])
+      await vi.advanceTimersByTimeAsync(200)
+      await expect(Promise.all(Array.from({ length: 22 }, (_, n) => threads.send(`${n}`, 'x')))).resolves.toHaveLength(
+        22,
+      )
+      await expect(threads.send('one too many', 'x')).rejects.toBeInstanceOf(TooManyTurnsError)
+      await threads.close()
+    }
+  },
+)
+
 test('a full process takes over nothing, and takes over the rest when it has a slot (W63)', async () => {
   const { first, second } = two()
   await first.threads.send('t', 'one')

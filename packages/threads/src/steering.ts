@@ -1,6 +1,6 @@
 /** Matches the messages that were sent to a running turn with the `message` events that its run emits for them. */
 
-import type { Message, UserMessage } from '@meanwhile/core'
+import type { Json, Message, UserMessage } from '@meanwhile/core'
 import type { StoredEvent, TurnRecord } from './thread-store.ts'
 
 /** A user message that should join a running turn. */
@@ -9,6 +9,8 @@ export interface SteeringMessage {
   readonly turn: string
   readonly messageId: string
   readonly message: UserMessage
+  /** What was passed with it for an interface. */
+  readonly display?: Json
 }
 
 /** The messages that were sent to one run. */
@@ -63,13 +65,14 @@ export function isFromUser(message: Message): message is UserMessage {
 export function userMessagesIn(events: readonly StoredEvent[]): readonly SteeringMessage[] {
   return events.flatMap(({ turn, event }) => {
     if (event.type !== 'message' || !isFromUser(event.message)) return []
-    return [{ turn, messageId: event.messageId ?? crypto.randomUUID(), message: event.message }]
+    const { messageId = crypto.randomUUID(), message, display } = event
+    return [{ turn, messageId, message, ...(display !== undefined && { display }) }]
   })
 }
 
 /** Returns the messages of those turns that should join a running turn. */
 export function steeringMessagesOf(turns: readonly TurnRecord[]): readonly SteeringMessage[] {
-  return turns.flatMap(({ id, messageId, message, isSteering }) =>
-    isSteering && message ? [{ turn: id, messageId, message }] : [],
+  return turns.flatMap(({ id, messageId, message, display, isSteering }) =>
+    isSteering && message ? [{ turn: id, messageId, message, ...(display !== undefined && { display }) }] : [],
   )
 }

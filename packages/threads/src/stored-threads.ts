@@ -6,6 +6,7 @@ import { checkedSendPolicy, checkId, type SendPolicy } from './argument-checks.t
 import { inRoot } from './callers.ts'
 import { forkThread } from './fork.ts'
 import { changeThread, type Host, tag, timeOf } from './host.ts'
+import { InTurn } from './in-turn.ts'
 import { checkExpected, type Preview, previewOf, type ThreadRequest } from './preview.ts'
 import { Suspension } from './suspension.ts'
 import { UnknownTurnError } from './thread-errors.ts'
@@ -54,6 +55,8 @@ export class StoredThreads<Context> implements Threads<Context> {
   readonly #defaults: SendPolicy
   readonly #watches = new Set<ReturnType<typeof setInterval>>()
   readonly #suspension: Suspension
+  /** The answers to each thread are judged one after the other. */
+  readonly #answers = new InTurn()
   /** The takeovers that `watch` has begun. Never rejects. */
   #recovering: Promise<void> | undefined
   #isClosed = false
@@ -126,7 +129,9 @@ export class StoredThreads<Context> implements Threads<Context> {
     if (Object.keys(Object(given)).length === 0)
       throw new TypeError('answers has no answer: it must have one for the id of each question to answer')
     const answers = structuredClone(given)
-    return this.#resumedHandle(thread, await this.#runner.answer(thread, answers, options.context))
+    // An answer that is being judged may be refused. Then its question is open again.
+    const answered = () => this.#runner.answer(thread, answers, options.context)
+    return this.#resumedHandle(thread, await this.#answers.do(thread, answered))
   }
 
   async retry(thread: string, options: ContextOptions<Context> & ExpectedOptions = {}): Promise<ResumedTurn> {

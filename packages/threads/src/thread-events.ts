@@ -71,9 +71,9 @@ export type EndStatus = 'completed' | 'stopped' | 'failed' | 'dropped'
 
 /**
  * An event of a run. A `message` of the turn's own run has the same id as in `Threads.read`. A `history-replaced` has one if a hook has changed the message of
- * the model with this id: the last of its messages takes the place of that.
+ * the model with this id: the last of its messages takes the place of that. `display`: what was passed with a message that has joined the turn.
  */
-export type RunEvent = AgentEvent & { readonly messageId?: string }
+export type RunEvent = AgentEvent & { readonly messageId?: string; readonly display?: Json }
 
 /** An event of a thread, without its cursor. */
 export type ThreadEventBody = TurnEvent | RunEvent

@@ -18,7 +18,7 @@ export interface ThreadMessage {
   readonly turn: string
   /** The message. */
   readonly message: Message
-  /** The `display` that was passed to `send` with a message that begins a turn. */
+  /** The `display` that was passed to `send` with the message. */
   readonly display?: Json
 }
 
@@ -83,7 +83,7 @@ export interface ThreadState {
    * Absent if there are none.
    */
   readonly inside?: readonly ThreadInside[]
-  /** The results of background calls, in order. Absent if there are none. */
+  /** The results of background calls, one for each, in order. Absent if there are none. */
   readonly background?: readonly ThreadBackground[]
   /** All turns that have begun, in the order of their messages. */
   readonly turns: readonly TurnState[]
@@ -159,11 +159,14 @@ function insideOf(events: readonly StoredEvent[]): readonly ThreadInside[] {
 
 function backgroundOf(events: readonly StoredEvent[]): readonly ThreadBackground[] {
   let after = ''
-  return events.flatMap((stored) => {
+  const results = events.flatMap((stored) => {
     after = messageIn(stored)[0]?.id ?? after
     const { turn, event } = stored
     return event.type === 'background-end' ? [{ turn, after, message: event.message }] : []
   })
+  // A process that died may have told a result that it had not saved. The process that took over the turn told another one, which the model reads.
+  const last = new Set(new Map(results.map((one) => [`${one.turn} ${one.message.callId}`, one])).values())
+  return results.filter((one) => last.has(one))
 }
 
 export function turnState({

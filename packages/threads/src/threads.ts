@@ -80,13 +80,14 @@ export interface ThreadsOptions<Context = unknown, Needed = unknown> extends Com
   /**
    * How many turns may run in this process at the same time. The others wait until a slot is free: first the turns that continue after an answer, a retry
    * or a takeover, then those that begin, the oldest first over all threads. A turn that waits for an answer has no slot, and a turn that the code of
-   * another one waits for shares its slot. Default `Infinity`; a positive integer.
+   * another one waits for shares its slot; if that one stops waiting, the turn goes on with a slot of its own, even if none is free. Default `Infinity`; a
+   * positive integer.
    */
   readonly maxRunning?: number
   /**
    * How many turns may wait for a slot in this process. If one more would wait, `send` throws `TooManyTurnsError`, and the chat handlers respond with 503.
-   * Not refused are messages that wait in the queue of their thread, and those that the code of a running turn sends. Default `Infinity`; an integer of
-   * at least 0.
+   * Never refused are messages that wait in the queue of their thread, those that the code of a running turn sends, answers and retries: so more turns may
+   * wait. Default `Infinity`; an integer of at least 0.
    */
   readonly maxWaiting?: number
 }

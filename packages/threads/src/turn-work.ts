@@ -293,9 +293,9 @@ export class TurnWork implements LiveTurn {
     const isOwn = !event.path
     if (isOwn && (event.type === 'run-start' || event.type === 'run-end')) return
     const steering = isOwn && event.type === 'message' ? this.#steering.emitted(event.message) : undefined
-    const named = this.#changed.named(
-      isOwn && event.type === 'message' ? { ...event, messageId: steering?.messageId ?? crypto.randomUUID() } : event,
-    )
+    const { messageId = crypto.randomUUID(), display } = steering ?? {}
+    const shown = { messageId, ...(display !== undefined && { display }) }
+    const named = this.#changed.named(isOwn && event.type === 'message' ? { ...event, ...shown } : event)
     this.#writer.push(named, steering?.turn)
     this.#push(this.#asked.read(named))
   }

@@ -46,6 +46,8 @@ export class TurnWriter {
   #isLost = false
   /** Whether a write is scheduled that has not begun. */
   #isScheduled = false
+  /** The renewal of the lease that has not begun. */
+  #renewal: Promise<void> | undefined
   readonly #joined: { turn: string; seq: number }[] = []
   #retracted: readonly number[] = []
 
@@ -82,9 +84,10 @@ export class TurnWriter {
     this.#bases.retract(seqs)
   }
 
-  /** Stores the waiting events and renews the lease. Events that cannot be stored wait for the next write. */
-  async renewLease(): Promise<void> {
-    await this.#write({ renewsLease: true }).catch((error: unknown) => this.#report(error))
+  /** Stores the waiting events and renews the lease. Events that cannot be stored wait for the next write. Never rejects. */
+  renewLease(): Promise<void> {
+    this.#renewal ??= this.#write({ renewsLease: true }).catch((error: unknown) => this.#report(error))
+    return this.#renewal
   }
 
   /** Stores the waiting events. */
@@ -154,6 +157,7 @@ export class TurnWriter {
     ...extra
   }: Pick<Progress, 'checkpoint'> & { readonly renewsLease?: boolean }): Promise<void> {
     const written = this.#lastWrite.then(async () => {
+      if (renewsLease) this.#renewal = undefined
       const { batch, progress, putBack } = this.#takeProgress()
       const isEmpty = progress.events.length === 0 && progress.droppedThrough === undefined
       if (isEmpty && !renewsLease && !extra.checkpoint) return

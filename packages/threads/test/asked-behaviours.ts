@@ -27,10 +27,21 @@ interface Given extends Pick<AgentToolOptions, 'events'> {
   readonly makes?: boolean
   readonly masked?: boolean
   readonly wrapped?: boolean
+  readonly relays?: boolean
 }
 
-/** An agent named `main` that calls `clerk`, an agent that pays twice and lets the caller choose; with `makes` a tool that pays itself; with `wrapped` it pays itself. */
-function asking({ background = false, events = true, makes = false, masked = false, wrapped = false }: Given) {
+/**
+ * An agent named `main` that calls `clerk`, an agent that pays twice and lets the caller choose, or with `relays` calls a tool that pays; with `makes` a
+ * tool that pays itself; with `wrapped` it pays itself.
+ */
+function asking({
+  background = false,
+  events = true,
+  makes = false,
+  masked = false,
+  wrapped = false,
+  relays = false,
+}: Given) {
   const ran: unknown[] = []
   const amount = z.object({ n: z.number() })
   const pay = tool({
@@ -50,13 +61,6 @@ function asking({ background = false, events = true, makes = false, masked = fal
         return messages.some(({ role }) => role === 'assistant') ? respond(say(last)) : respond(...calls)
       }),
     )
-  const clerk = createAgent({
-    name: 'clerk',
-    description: 'Pays.',
-    model: twice('Done.', call('pay', { n: 1 }, { id: 'p' }), call('choose', { n: 2 }, { id: 'c' })),
-    tools: [pay, choose],
-    middleware,
-  })
   const relay = tool({
     name: 'relay',
     description: 'r',
@@ -64,6 +68,15 @@ function asking({ background = false, events = true, makes = false, masked = fal
     execute: async (_, { run, callId }) =>
       (await run?.callTool({ type: 'tool-call', id: `${callId}/1`, name: 'pay', input: { n: 3 } }))?.output,
   }) as Tool
+  const clerk = createAgent({
+    name: 'clerk',
+    description: 'Pays.',
+    model: relays
+      ? twice('Done.', call('relay', {}, { id: 'r' }))
+      : twice('Done.', call('pay', { n: 1 }, { id: 'p' }), call('choose', { n: 2 }, { id: 'c' })),
+    tools: [pay, choose, relay],
+    middleware,
+  })
   const change: Middleware = {
     name: 'change',
     wrapToolCall: (made, next) => next(made.name === 'pay' ? { ...made, input: { n: 99_999 } } : made),
@@ -175,6 +188,18 @@ export function askedBehaviours({ newStore, opened }: AskingThreads): void {
       expect(JSON.stringify([inside, decisions])).not.toContain(String(n))
       expect(await cardsIn(threads)).toContainEqual(['clerk m / pay p', 'allowed', { n: '[card-number]' }])
       expect(decisions).toMatchObject([{ decision: 'edit', input: { n: '[card-number]' } }])
+      expect(ran).toEqual([{ n }])
+    },
+  )
+
+  test.for([true, false])(
+    'redact with persist masks the edited input of a call that a tool of an agent inside makes, with the events of the agent: %s (W53, AG10)',
+    async (events) => {
+      const { threads, ran } = await asked({ events, masked: true, relays: true })
+      const n = 4_111_111_111_111_111
+      await answerAll(threads, [{ decision: 'edit', input: { n } }])
+      expect(JSON.stringify((await threads.read('t')).inside)).not.toContain(String(n))
+      expect(await cardsIn(threads)).toContainEqual(['clerk m / relay r / pay r/1', 'allowed', { n: '[card-number]' }])
       expect(ran).toEqual([{ n }])
     },
   )

@@ -29,7 +29,7 @@ export interface RandomThreads {
   /** Sequences that are tried first. */
   readonly found: readonly (readonly Order[])[]
   /** How many sequences are tried. */
-  readonly runs: ReturnType<typeof propertyRuns>
+  readonly runs: ReturnType<typeof propertyRuns> & { readonly endOnFailure?: boolean }
   /** Whether each process runs one turn at a time, and has turns of another thread, too. Default false. */
   readonly isCrowded?: boolean
 }
@@ -274,7 +274,8 @@ function follow(world: World): Map<string, Promise<string[]>> {
     const turn = await threads.turn('t')
     if (turn && !followed.has(turn.id)) followed.set(turn.id, messagesOf(world, turn))
   }
-  setInterval(() => void look(), 20)
+  // Not more often: each look is two statements, which take milliseconds each on a busy machine. A turn takes 60 ms or longer.
+  setInterval(() => void look(), 60)
   return followed
 }
 

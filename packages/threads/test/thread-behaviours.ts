@@ -67,7 +67,8 @@ export function threadBehaviours({ newStore, opened, isRemote = false }: Threads
     const { threads, asked, open: openGate } = open()
     const turn = await threads.send('t', 'slow')
     await until(turn, 'tool-entered')
-    const joined = await threads.send('t', 'and quickly', { whenBusy: 'steer', messageId: 'm2' })
+    const display = { mood: 'hurried' }
+    const joined = await threads.send('t', 'and quickly', { whenBusy: 'steer', messageId: 'm2', display })
     if (isRemote) await new Promise((resolve) => setTimeout(resolve, 500))
     openGate()
     await turn.result
@@ -82,7 +83,7 @@ export function threadBehaviours({ newStore, opened, isRemote = false }: Threads
     ])
     expect(asked.at(-1)).toEqual(shown(state).slice(0, -1))
     expect(state.turns).toHaveLength(1)
-    expect(state.messages[3]).toMatchObject({ id: 'm2', turn: turn.id })
+    expect(state.messages[3]).toMatchObject({ id: 'm2', turn: turn.id, display })
     expect((await all(joined.events())).at(-1)).toMatchObject({ type: 'turn-end', turn: turn.id })
     expect((await threads.send('t', 'and quickly', { messageId: 'm2' })).id).toBe(joined.id)
   })
@@ -163,6 +164,20 @@ export function threadBehaviours({ newStore, opened, isRemote = false }: Threads
     await expect(threads.answer('t', { [id]: 'yes' })).rejects.toMatchObject({ name: 'AnswerError' })
     expect((await threads.read('t')).interrupts).toHaveLength(1)
     expect(await (await threads.answer('t', { [id]: { allow: true } })).result).toMatchObject({ status: 'completed' })
+  })
+
+  test('of two answers that are given at once, a refused one is told why it was refused, and the other one is judged by itself (TH8)', async () => {
+    const { threads, did } = open()
+    const turn = await threads.send('t', 'mail')
+    const id = (await turn.result).interrupts?.[0]?.id ?? ''
+    const twice = await Promise.allSettled(['yes', 'yes'].map((answer) => threads.answer('t', { [id]: answer })))
+    expect(twice).toMatchObject([{ reason: { name: 'AnswerError' } }, { reason: { name: 'AnswerError' } }])
+    const given = await Promise.allSettled(
+      ['yes', { allow: true }].map((answer) => threads.answer('t', { [id]: answer })),
+    )
+    expect(given).toMatchObject([{ reason: { name: 'AnswerError' } }, { status: 'fulfilled' }])
+    expect(await turn.result).toMatchObject({ status: 'completed' })
+    expect(did).toEqual(['mail ada [{"allow":true}]'])
   })
 
   test('a turn with a question waits, shows the results of the other calls, and continues with the answer (TH7, TH8)', async () => {

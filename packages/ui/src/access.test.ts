@@ -358,12 +358,15 @@ test('a request that stops the turn that open was shown, and adds a message, doe
   expect(await act('ag-ui: cancel and send', 'guest')).toBe(200)
   expect(asked).toEqual([
     ['guest', 'answer', 'guest'],
+    ['guest', 'send', 'guest'],
     ['guest', 'stop', 'guest'],
-    ['guest', 'send', undefined],
   ])
-  const { messages, turns } = await threads.read('t')
-  expect(messages.map(({ id }) => id)).toContain('m2')
-  expect(turns[0]?.status).toBe('stopped')
+  // The turn of the message begins when the other one is closed.
+  await vi.waitFor(async () => {
+    const { messages, turns } = await threads.read('t')
+    expect(messages.map(({ id }) => id)).toContain('m2')
+    expect(turns[0]?.status).toBe('stopped')
+  })
 })
 
 test.for(['chat', 'ag-ui'] as const)(

@@ -113,3 +113,22 @@ test.for(WAYS)('after %s, an AG-UI client cannot answer the new turn with its ol
   const current = await postRun(threads, { messages: [...toAgUiMessages(before), result] })
   expect([current.status, (await current.text()).includes('RUN_ERROR')]).toEqual([200, false])
 })
+
+test('an output on a card does not answer a question that the message of the page does not show, and one of another client, which says nothing of questions, does (W51)', async () => {
+  const { threads } = setup()
+  const handler = chatHandler({ threads, open })
+  await (await threads.send('t', 'Go')).result
+  const [, shown] = await history(handler, 't')
+  const { questions = [] } = Object(shown?.metadata)
+  const parts = shown?.parts.map((part) =>
+    'toolCallId' in part && part.toolCallId === 'a' ? { ...part, state: 'output-available', output: { yes: true } } : part,
+  )
+  const send = (metadata: object | undefined) =>
+    post(handler, '', { id: 't', messages: [{ ...shown, metadata, parts }] })
+  const earlier = await send({ status: 'waiting', questions: [{ id: 'earlier', payload: {}, toolCallId: 'a' }] })
+  expect([earlier.status, (await told(earlier))[0]]).toEqual([409, 'UnknownInterruptError'])
+  expect((await threads.read('t')).interrupts).toHaveLength(questions.length)
+  const other = await send(undefined)
+  await other.text()
+  expect([other.status, (await threads.read('t')).interrupts.map(({ id }) => id)]).toEqual([200, [questions[1].id]])
+})

@@ -135,6 +135,71 @@ test('a message is refused by allow, by open, with 429 and with 503, in this ord
   await threads.close()
 })
 
+test('a message of AG-UI with which a question is cancelled stops the turn that asks, and stops nothing if it is refused (W63)', async () => {
+  const { agent, open: go } = chat()
+  const threads = createThreads({ agent, store: memoryThreads(), maxRunning: 1, maxWaiting: 1 })
+  const asking = await threads.send('t', 'ask')
+  const { interrupts = [] } = await asking.result
+  await threads.send('busy', 'slow')
+  const waiting = await threads.send('waits', 'hello')
+  const before = await threads.read('t')
+  const refused: (string | undefined)[] = []
+  const actions: string[] = []
+  const ask = async (more: object = {}) => {
+    const handler = agUiHandler({
+      threads,
+      async open(_request, _thread, { action, turn }) {
+        actions.push(`${action} ${(await turn())?.id === asking.id}`)
+        return refused.includes(action) ? new Response(null, { status: 403 }) : undefined
+      },
+    })
+    const resume = interrupts.map(({ id }) => ({ interruptId: id, status: 'cancelled' }))
+    const body = JSON.stringify({ ...messages.agUi('t'), resume, ...more })
+    return handler(new Request('http://chat.test/api/ag-ui', { method: 'POST', headers: json, body }))
+  }
+  for (const action of ['answer', 'send', 'stop']) {
+    refused.splice(0, 1, action)
+    expect((await ask()).status).toBe(403)
+  }
+  refused.length = 0
+  actions.length = 0
+  expect((await ask()).status).toBe(503)
+  expect(actions).toEqual(['answer true', 'send true', 'stop true'])
+  expect((await ask({ forwardedProps: { retry: true } })).status).toBe(409)
+  expect(await threads.read('t')).toEqual(before)
+  await threads.stop('waits')
+  await waiting.result
+  const response = await ask()
+  expect(response.status).toBe(200)
+  go()
+  await response.text()
+  const { turns } = await threads.read('t')
+  expect(turns).toMatchObject([{ id: asking.id, status: 'stopped' }, { status: 'completed' }])
+  await threads.close()
+})
+
+test('a message of AG-UI with which a question is cancelled may replace an earlier message (W52)', async () => {
+  const threads = createThreads({ agent: chat().agent, store: memoryThreads() })
+  await (await threads.send('t', 'hello', { messageId: 'new' })).result
+  const { interrupts = [] } = await (await threads.send('t', 'ask')).result
+  const actions: unknown[] = []
+  const handler = agUiHandler({
+    threads,
+    open: async (_request, _thread, { action, turn }) => void actions.push([action, (await turn())?.messageId]),
+  })
+  const resume = interrupts.map(({ id }) => ({ interruptId: id, status: 'cancelled' }))
+  const body = JSON.stringify({ ...messages.agUi('t'), resume, forwardedProps: { rewind: 'new' } })
+  const asking = (await threads.read('t')).turns.at(-1)?.messageId
+  const response = await handler(new Request('http://chat.test/api/ag-ui', { method: 'POST', headers: json, body }))
+  expect(response.status).toBe(200)
+  await response.text()
+  expect(actions).toEqual([
+    ['answer', asking],
+    ['rewind', 'new'],
+  ])
+  expect((await threads.read('t')).turns).toMatchObject([{ messageId: 'new', status: 'completed' }])
+})
+
 test('a message that the queue has no room for is 429, in both handlers (W59)', async () => {
   const { agent, open: go } = chat()
   const threads = createThreads({ agent, store: memoryThreads(), maxQueued: 1 })

@@ -68,6 +68,13 @@ export class Visit<Context> {
     this.#asked.add(action)
   }
 
+  /** Asks `open` whether the request may do this, instead of what `open` was asked before: it does not do that. Throws as {@link ask}. */
+  async askInstead(action: Action, change: ThreadRequest): Promise<void> {
+    this.#shown.clear()
+    this.#asked.delete(action)
+    await this.ask(action, change)
+  }
+
   async #opened(access: Access): Promise<unknown> {
     try {
       return await this.#options.open(this.#request, this.#thread, access)
@@ -110,10 +117,10 @@ export class Visit<Context> {
     }
   }
 
-  /** Stops the turn. The signal aborts the wait for its end. */
-  async stop(signal: AbortSignal): Promise<void> {
+  /** Stops the turn. The signal aborts the wait for its end. `queue`: what happens to the queued messages. */
+  async stop(signal: AbortSignal, queue: 'keep' | 'drop' = 'keep'): Promise<void> {
     await this.ask('stop', STOP)
-    await this.make('stop', STOP, (expected) => this.#options.threads.stop(this.#thread, { signal, expected }))
+    await this.make('stop', STOP, (expected) => this.#options.threads.stop(this.#thread, { queue, signal, expected }))
   }
 
   /** @throws {TurnChangedError} `open` was shown another turn. */

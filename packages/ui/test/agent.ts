@@ -11,7 +11,8 @@ import {
   textOf,
   tool,
 } from '@meanwhile/core'
-import { call, fail, respond, type ScriptResponse, say, scriptedModel, think } from '@meanwhile/core/testing'
+import { call, fail, respond, type ScriptResponse, say, scriptedModel, think, wait } from '@meanwhile/core/testing'
+import { eagerTools } from '@meanwhile/eager-tools'
 import { approve, retryModel } from '@meanwhile/middleware'
 import { z } from 'zod'
 import { gate } from './gate.ts'
@@ -43,7 +44,8 @@ const changing: Middleware = {
   },
 }
 
-export function chat(): Chat {
+/** `early`: whether calls start while the model is writing. */
+export function chat({ early = false } = {}): Chat {
   const did: string[] = []
   const asked: string[][] = []
   const { opened, open: openGate } = gate()
@@ -72,6 +74,7 @@ export function chat(): Chat {
     name: 'broken',
     description: 'Fails.',
     input: z.object({}),
+    effect: 'read',
     execute: () => {
       throw new Error(`cannot connect to ${SECRET}`)
     },
@@ -117,6 +120,18 @@ export function chat(): Chat {
     if (text.includes('mail')) return respond(say('I write.'), call('mail', { to: 'ada' }))
     if (text.includes('look'))
       return respond(think('Where?'), say('I look.'), call('look', { at: 'x' }), call('look', { at: 'y' }))
+    if (text.includes('early'))
+      return respond(
+        say('I look.'),
+        call('look', { at: 'x' }),
+        call('look', { at: 'drop' }),
+        call('broken', {}),
+        wait(1),
+        say('And there.'),
+        call('look', { at: 'edit' }),
+        ...(text.includes('choose') ? [call('choose', { of: ['a'] })] : []),
+        wait(1),
+      )
     if (text.includes('broken')) return respond(call('broken', {}))
     if (text.includes('hooked'))
       return respond(say('I look.'), call('look', { at: 'edit' }), call('look', { at: 'drop' }))
@@ -127,7 +142,13 @@ export function chat(): Chat {
     if (text.includes('slow')) return respond(say('I wait.'), call('slow', {}))
     if (text.includes('flaky') && !isOpen) {
       isOpen = true
-      return respond(think('Hm'), say('Not this'), call('look', { at: 'z' }), fail({ status: 503, message: SECRET }))
+      return respond(
+        think('Hm'),
+        say('Not this'),
+        call('look', { at: 'z' }),
+        wait(1),
+        fail({ status: 503, message: SECRET }),
+      )
     }
     if (text.includes('fails') && !isOpen) return respond(say('I begin'), fail({ status: 400, message: SECRET }))
     if (text.includes('story')) return respond(...Array.from({ length: 40 }, (_, n) => say(`w${n} `)))
@@ -138,7 +159,12 @@ export function chat(): Chat {
     name: 'chat',
     model,
     tools: [mail, look, broken, choose, ask, slow] as Tool[],
-    middleware: [changing, approve({ tools: ['mail'] }), retryModel({ maxRetries: 1, baseDelay: 1 })],
+    middleware: [
+      changing,
+      approve({ tools: ['mail'] }),
+      retryModel({ maxRetries: 1, baseDelay: 1 }),
+      ...(early ? [eagerTools()] : []),
+    ],
   })
   const open = () => {
     isOpen = true

@@ -143,6 +143,27 @@ test('the checkpoints of a run share the messages that they have in common, as f
   expect(result?.messages[0]?.content[0]).toMatchObject({ providerMetadata: { at: new Date(0) } })
 })
 
+test('however often a run is saved, each message is read once for the checksums of its checkpoints (W62)', async () => {
+  const saved = new Set<unknown>()
+  const inner = memoryStore()
+  const store: CheckpointStore = {
+    ...inner,
+    async save(id, checkpoint, expected) {
+      for (const message of (checkpoint as Checkpoint).messages) saved.add(message)
+      await inner.save(id, checkpoint, expected)
+    },
+  }
+  const read = vi.spyOn(Object, 'entries')
+  const input = Array.from({ length: 50 }, (_, n) => ({ role: 'user', content: `${n}` }) as const)
+  const steps = Array.from({ length: 10 }, () => respond(call('send')))
+  const { agent } = agentOf([...steps, respond(say('Done'))], { checkpoints: store })
+  await settled(agent.stream(input))
+  const times = new Map([...saved].map((message) => [message, 0]))
+  for (const [one] of read.mock.calls) if (times.has(one)) times.set(one, (times.get(one) ?? 0) + 1)
+  read.mockRestore()
+  expect([...times.values()]).toEqual(Array.from({ length: 71 }, () => 1))
+})
+
 test('a save that nobody waits for begins 10 ms after the first call asked for it, and contains what has settled since (W33, L15)', async () => {
   const times: number[] = []
   const begun = Date.now()

@@ -145,6 +145,7 @@ function inSpan<Result>(place: InSlot<Result>): Flow<Progress, Result> {
       if (hasAbandoned(entry.state, invocation)) return {}
       ended(place, error)
       return {
+        settled: madeIn(place),
         ...(entry.rest && { input: () => entry.call.input }),
         ...(returned && { output: () => copyOfJson(entry.done?.output) }),
       }

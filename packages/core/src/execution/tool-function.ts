@@ -11,6 +11,7 @@ import type { CallEntry } from '../state/call-entry.ts'
 import type { Execution } from '../state/execution.ts'
 import type { Given } from '../state/rest.ts'
 import type { Slot } from '../state/turns.ts'
+import { judged } from '../telemetry/around.ts'
 import { branded, hasClass } from '../vocabulary/brand.ts'
 import { checkedInput, checkedOf, described } from '../vocabulary/checked-input.ts'
 import { conflictOf } from '../vocabulary/copies.ts'
@@ -57,7 +58,7 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
   const given = entry.rest ? await entry.rest.given(entry, call) : givenOf(tool, whole)
   signal.throwIfAborted()
   // A call that started with only the needed members has a declared effect and names no keys.
-  judge(place, tool, whole)
+  judge(place, execution, tool, whole)
   try {
     await admitted(place, execution)
     // Checked at the last moment, because another call may have stopped the run since the wait ended.
@@ -97,11 +98,13 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
   }
 }
 
-function judge<Result>({ host, entry, invocation }: InSlot<Result>, tool: Tool, input: unknown): void {
+function judge<Result>(place: InSlot<Result>, { open }: Execution, tool: Tool, input: unknown): void {
+  const { host, entry, invocation } = place
   const { problem, ...does } = judgeCall(tool, input)
   if (problem !== undefined) host.warn?.(`what ${tool.name} does: ${problem}`)
   const mayBeEarly = entry.most.allow?.(input, entry.call.input) !== false && isWithin(does, entry.most)
   entry.decide(movedTo(entry.state, invocation, 'judged', { ...does, mayBeEarly }))
+  judged(open, does.effect)
 }
 
 /** Resolves when the execution has its turn and this is saved. From then on the call may have happened. */

@@ -21,10 +21,7 @@ export interface Host<Result> {
   readonly messages: readonly Message[]
   /** Aborts when nothing new may start. */
   readonly halted?: AbortSignal | undefined
-  /**
-   * Returns a promise if an execution must wait before it starts: for the commit of its call, or of a call outside its run. Rejects when one of the
-   * signals aborts.
-   */
+  /** Returns a promise if an execution must first wait for the commit of its call, or of a call outside its run. Rejects when a signal aborts. */
   waitForCommit?(does: Judgement, signals: readonly AbortSignal[]): Promise<void> | undefined
   /** The answers to the questions of the call. */
   answers?(): readonly Json[]

@@ -6,6 +6,7 @@ import { follow, throwIfAborted, wrapLeft } from '../flow/follow.ts'
 import { modelEventProblem } from '../middleware/hook-problems.ts'
 import { withOutputTool } from '../output/output.ts'
 import type { RunState } from '../state/run.ts'
+import { answers } from '../telemetry/around.ts'
 import { discardCauseOf } from '../tool-call/streamed-calls.ts'
 import { conflictOf } from '../vocabulary/copies.ts'
 import { AgentError, messageOf } from '../vocabulary/errors.ts'
@@ -62,7 +63,7 @@ export function attemptFlow(
   let following: readonly (() => void)[] = []
   let attempt = 0
   let answer: AssistantMessage | undefined
-  let firstEvent: number | undefined
+  let firstChunk: number | undefined
   let left = false
 
   return run.telemetry.aroundFlow<'attempt', WrapModelEvent, AssistantMessage>('attempt', parent, {
@@ -70,8 +71,8 @@ export function attemptFlow(
       attempt = observer.started(request)
       return { request, step: run.steps.begun, attempt }
     },
-    make: ({ context }) => {
-      observer.opened?.(attempt, context)
+    make: (open) => {
+      observer.opened?.(attempt, open.context)
       throwIfAborted(stops)
       checkChoice(sent)
       following = stops.map((signal) => follow(signal, () => controller.abort(signal.reason)))
@@ -80,11 +81,11 @@ export function attemptFlow(
         const problem = modelEventProblem(event)
         if (problem !== undefined)
           throw new ModelError(`the model yielded ${problem}`, { code: 'invalid_chunk', retryable: false })
-        firstEvent ??= performance.now()
+        firstChunk ??= answers(open)
         const call = announcedCall(event)
         if ('input' in event) freeze(event.input)
         if (call) {
-          observer.announced?.(call.id, attempt, context)
+          observer.announced?.(call.id, attempt, open.context)
           observer.wrote?.(call, offered)
         }
         return { ...bounded(event, run.config.inputLimits), runId: run.id, step: run.steps.begun, attempt }
@@ -116,7 +117,7 @@ export function attemptFlow(
       run.addUsage(partial?.usage)
       const brokeOff = left ? 'call_withdrawn' : error === undefined ? undefined : discardCauseOf(error)
       const early = observer.ended?.(attempt, brokeOff) ?? 0
-      return { message: answer ?? partial, error, left, firstEvent, early }
+      return { message: answer ?? partial, error, left, firstChunk, early }
     },
   })
 }

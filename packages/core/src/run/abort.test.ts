@@ -286,3 +286,26 @@ test('a message whose stream had not ended is not among the messages, whatever i
   const { messages } = seen.error as RunAbortedError
   expect(messages?.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
 })
+
+test('the messages of an aborted run follow from its events, also when a hook inside a wrapAgent does not end (K1, B3)', async () => {
+  const controller = new AbortController()
+  const through: Middleware = {
+    name: 'through',
+    async *wrapAgent(setup, next) {
+      return yield* next(setup)
+    },
+  }
+  const hangs: Middleware = { name: 'hangs', afterModel: () => new Promise(() => undefined) }
+  const model = scriptedModel([respond(say('Well'))])
+  const run = createAgent({ model, middleware: [through, hangs] }).stream('Go', { signal: controller.signal })
+  const reading = collect(run)
+  await vi.advanceTimersByTimeAsync(50)
+  run.send('And this')
+  controller.abort()
+  await vi.advanceTimersByTimeAsync(2_000)
+  const { events, error } = await reading
+  const told = events.flatMap((event) => (event.type === 'message' ? [event.message] : []))
+  const messages = (error as RunAbortedError).messages ?? []
+  expect(messages.at(-1)).toEqual({ role: 'user', content: 'And this' })
+  expect([{ role: 'user', content: 'Go' }, ...told]).toEqual(messages)
+})

@@ -104,7 +104,7 @@ function soFar(run: RunState): readonly Message[] {
 
 /** Shows the reader messages that are only in the result and not in a checkpoint. */
 function showClosing(run: RunState, messages: readonly Message[]): readonly Message[] {
-  for (const message of messages) run.events.push({ type: 'message', message: freeze(message) })
+  for (const message of messages) run.events.push({ type: 'message', message: freeze(message) }, true)
   return messages
 }
 

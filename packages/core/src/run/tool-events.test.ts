@@ -52,7 +52,7 @@ test('tool-entered comes when the function is called, once for each attempt, and
   ])
 })
 
-test('tool-settled shows that early work has ended; each event of a call has the name of its tool (CC7, B8)', async () => {
+test('tool-settled shows that early work has ended, with its result; each event of a call has the name of its tool (CC7, B8)', async () => {
   const model = scriptedModel([
     respond(call('look', {}, { id: 'a' }), call('look', {}, { id: 'b' }), wait(50), call('look', {}, { id: 'c' })),
     respond(say('Well')),
@@ -87,6 +87,7 @@ test('tool-settled shows that early work has ended; each event of a call has the
     step: 1,
     callId: 'a',
     toolName: 'look',
+    message: expect.objectContaining({ role: 'tool', callId: 'a' }),
     provisional: true,
   })
   const names = events.flatMap((event) => ('callId' in event ? [event.toolName] : []))

@@ -58,7 +58,7 @@ const AGENT_EVENTS: EventShapes<AgentEvent['type']> = {
   'tool-start': { ...STAMP, call: isRecord },
   'tool-entered': STAMP,
   'tool-progress': STAMP,
-  'tool-settled': STAMP,
+  'tool-settled': { ...STAMP, message: isRecord },
   'tool-committed': STAMP,
   'tool-discarded': STAMP,
   'tool-end': { ...STAMP, message: isRecord },

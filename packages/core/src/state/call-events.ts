@@ -81,8 +81,8 @@ export class CallEvents {
   }
 
   /** Called when a call has its result before its model call has succeeded. */
-  settled(entry: CallEntry): void {
-    this.#emit(entry, { type: 'tool-settled', ...ofCall(entry), provisional: true })
+  settled(entry: CallEntry, message: ToolMessage): void {
+    this.#emit(entry, { type: 'tool-settled', ...ofCall(entry), message, provisional: true })
   }
 
   /** Takes an event of the call's flow. Throws once the call is aborted, which closes the flow at its next event, so that it does not continue. */

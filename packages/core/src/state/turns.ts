@@ -86,10 +86,7 @@ export class Turns {
     return slot
   }
 
-  /**
-   * Waits until a judged execution may begin. Rejects with the reason of a signal that aborts before that, when the call is stopped, and
-   * with the error of the tool's limit.
-   */
+  /** Waits until a judged execution may begin. Rejects when a signal aborts or the call is stopped, and with the error of the tool's limit. */
   async begin(slot: Slot, signals: readonly AbortSignal[]): Promise<void> {
     throwIfAborted(signals)
     this.#unseat(slot)

@@ -5,6 +5,7 @@
 
 import { type Context, context, isSpanContextValid, ROOT_CONTEXT, type SpanContext, trace } from '@opentelemetry/api'
 import type { Flow } from '../flow/flow.ts'
+import type { Effect } from '../vocabulary/effect.ts'
 import type { Attributes, CaptureContent } from '../vocabulary/span-content.ts'
 import type { TelemetryOptions } from '../vocabulary/telemetry-options.ts'
 import { attemptSpan } from './attempt-span.ts'
@@ -16,6 +17,7 @@ import { middlewareSpan } from './middleware-span.ts'
 import { captureOf } from './options.ts'
 import { OwnPart } from './own-part.ts'
 import { runSpan } from './run-span.ts'
+import type { SemanticAttributes } from './semconv.ts'
 import { begin, type SpanTable, type StartedSpan, unobserved } from './span-table.ts'
 import { conversationOf, link, type OpenSpan, type Scope, setAttributes, tracingOf } from './spans.ts'
 import { type End, type FlowWork, traced, type Work } from './traced.ts'
@@ -57,6 +59,18 @@ export function traceIn(place: Context): Trace | undefined {
 /** Runs work in the root context, below the span of another process if there is one. */
 export function inTrace<Result>(span: Trace | undefined, work: () => Result): Result {
   return context.with(span ? trace.setSpanContext(ROOT_CONTEXT, { ...span, isRemote: true }) : ROOT_CONTEXT, work)
+}
+
+/** The effect of an execution is known. */
+export function judged({ span }: OpenSpan, effect: Effect): void {
+  setAttributes(span, () => ({ 'meanwhile.tool.effect': effect }) satisfies SemanticAttributes)
+}
+
+/** The first event of a model attempt has arrived. Returns after how many seconds. */
+export function answers({ span, started }: OpenSpan): number {
+  const seconds = (performance.now() - started) / 1000
+  setAttributes(span, () => ({ 'gen_ai.response.time_to_first_chunk': seconds }) satisfies SemanticAttributes)
+  return seconds
 }
 
 function fixed(options: TelemetryOptions | undefined): () => CaptureContent {

@@ -22,8 +22,8 @@ interface AttemptCame {
   readonly error: unknown
   /** Whether the wrap that made the attempt has left it. Its outcome is then not a failure. */
   readonly left: boolean
-  /** In `performance.now()`; absent if there was no event. */
-  readonly firstEvent: number | undefined
+  /** After how many seconds the first event arrived; absent if there was none. */
+  readonly firstChunk: number | undefined
   /** How many of its calls had started. */
   readonly early: number
 }
@@ -57,11 +57,10 @@ export function attemptSpan({ request, step, attempt }: AttemptFacts, scope: Sco
         'meanwhile.attempt': attempt,
       }) satisfies SemanticAttributes,
     contents: () => contentsOfRequest(request),
-    end({ message, error, left, firstEvent, early }, { started }) {
+    end({ message, error, left, firstChunk, early }) {
       const failure = left ? undefined : failureOf(error, typeOf)
       const { response, finishReason = failure && 'error', usage = {} } = message ?? {}
       const reason = response?.finishReason ?? finishReason
-      const firstChunk = firstEvent === undefined ? undefined : (firstEvent - started) / 1000
       return {
         attributes: () =>
           ({
@@ -69,7 +68,6 @@ export function attemptSpan({ request, step, attempt }: AttemptFacts, scope: Sco
             'gen_ai.response.model': response?.model,
             'gen_ai.response.finish_reasons': reason === undefined ? undefined : [reason],
             ...tokensOf(usage),
-            'gen_ai.response.time_to_first_chunk': firstChunk,
             'meanwhile.tool_calls.early': early,
             'meanwhile.outcome': left ? 'cancelled' : outcomeOf(error),
           }) satisfies SemanticAttributes,

@@ -1,8 +1,9 @@
+import { type SpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { observed } from '../../test/observed.ts'
 import { agentTool, contextOf, createAgent, type Middleware, type Run, type Tool, tool } from '../index.ts'
-import { call, respond, say, scriptedModel } from '../testing.ts'
+import { call, respond, say, scriptedModel, wait } from '../testing.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -43,6 +44,45 @@ test('attributes may be a function of the run: what it returns is on the spans o
     })
   }
   expect(attributes).toHaveBeenCalledTimes(2)
+})
+
+test('the first event of a response, the effect of a call and the end of its function are on spans that are still open (DT4)', async () => {
+  const open = new Map<string, { readonly attributes: object }>()
+  const nothing = () => Promise.resolve()
+  const noted: SpanProcessor = {
+    onStart: (span) => void open.set(span.name, span),
+    onEnd: ({ name }) => void open.delete(name),
+    forceFlush: nothing,
+    shutdown: nothing,
+  }
+  const tracerProvider = new TracerProvider({ spanProcessors: [noted] })
+  const attributesOf = (name: string) => open.get(name)?.attributes
+  const slow = tool({
+    name: 'slow',
+    description: 's',
+    input: z.object({}),
+    effect: 'read',
+    execute: () => new Promise((resolve) => setTimeout(resolve, 40, 'seen')),
+  }) as Tool
+  const keeps: Middleware = {
+    name: 'keeps',
+    async *wrapToolCall(given, next) {
+      const message = yield* next(given)
+      await new Promise((resolve) => setTimeout(resolve, 500))
+      return message
+    },
+  }
+  const model = scriptedModel([respond(wait(100), say('Hm.'), wait(100), call('slow')), respond(say('Done.'))])
+  const run = createAgent({ model, tools: [slow], middleware: [keeps], telemetry: { tracerProvider } }).run('Go')
+  await vi.advanceTimersByTimeAsync(150)
+  expect(attributesOf('chat scripted-1')).toMatchObject({ 'gen_ai.response.time_to_first_chunk': 0.1 })
+  await vi.advanceTimersByTimeAsync(70)
+  expect(attributesOf('execute_tool slow')).toMatchObject({ 'meanwhile.tool.effect': 'read' })
+  expect(attributesOf('execute_tool slow')).not.toHaveProperty('meanwhile.tool.duration')
+  await vi.advanceTimersByTimeAsync(100)
+  expect(attributesOf('execute_tool slow')).toMatchObject({ 'meanwhile.tool.duration': 0.04 })
+  expect(attributesOf('execute_tool slow')).not.toHaveProperty('meanwhile.outcome')
+  await settled(run)
 })
 
 test('attributes that are not a function are only on the span of the run', async () => {

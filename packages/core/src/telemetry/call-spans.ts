@@ -12,7 +12,7 @@ import { record } from './content.ts'
 import { failureOf, type Outcome, outcomeOf, typeOf } from './error.ts'
 import { EXECUTE_TOOL, OTHER, type SemanticAttributes } from './semconv.ts'
 import { type Ending, finish, type SpanTable } from './span-table.ts'
-import { conversationOf, type OpenSpan, type Scope } from './spans.ts'
+import { conversationOf, type OpenSpan, type Scope, setAttributes } from './spans.ts'
 
 /** The part of a call that its spans need. */
 export interface CallFacts {
@@ -39,7 +39,7 @@ export interface CallFacts {
   /** The state of the call that its span shows. */
   readonly state: Pick<
     CallState,
-    'step' | 'startedEarly' | 'modelEnded' | 'fate' | 'cause' | 'kept' | 'executions' | 'attempts'
+    'step' | 'startedEarly' | 'requestedAt' | 'modelEnded' | 'fate' | 'cause' | 'kept' | 'executions' | 'attempts'
   >
   /** The executions whose spans have not ended. */
   readonly executions: ExecutionFacts[]
@@ -66,7 +66,7 @@ export interface ExecutionFacts {
   /** Absent while it is running. */
   ended?: number
   /** For an execution that receives the rest of its input: how many milliseconds between two times it has waited for that. */
-  wait?: { within(from: number, to: number): number }
+  wait?: { readonly until: number | undefined; within(from: number, to: number): number }
   /** What the execution threw; absent if it threw nothing. */
   error?: unknown
   /** Whether its error results from the abort of its signal. */
@@ -80,8 +80,9 @@ interface ExecutionBegin {
   readonly early: boolean
 }
 
-/** Content for the span. The span itself ends with its call. */
+/** What is known when the function has settled. The span itself ends with its call. */
 interface ExecutionCame {
+  readonly settled?: ExecutionFacts | undefined
   /** For a call that began before its input was complete. */
   readonly input?: () => unknown
   readonly output?: () => unknown
@@ -95,7 +96,7 @@ export function executionSpan(facts: ExecutionBegin, scope: Scope): SpanTable<Ex
   const { step } = call.state
   return {
     start: () => ({
-      name: call.tool?.name ? `${EXECUTE_TOOL} ${call.tool.name}` : EXECUTE_TOOL,
+      name: `${EXECUTE_TOOL} ${call.tool?.name ?? ''}`.trim(),
       attributes: {
         ...toolAttributes(call, agent),
         'gen_ai.operation.name': EXECUTE_TOOL,
@@ -103,12 +104,7 @@ export function executionSpan(facts: ExecutionBegin, scope: Scope): SpanTable<Ex
       } satisfies SemanticAttributes,
       links: call.requestedIn.flatMap((asking) => trace.getSpanContext(asking) ?? []).map((context) => ({ context })),
     }),
-    annotations: () => ({
-      ...own,
-      ...annotations.get(call.call.id),
-      'meanwhile.dispatch.evidence': basisOf(call),
-      ...call.attributes,
-    }),
+    annotations: () => ({ ...own, ...annotations.get(call.call.id), ...call.attributes }),
     attributes: () =>
       ({
         'gen_ai.tool.type': 'function',
@@ -116,16 +112,29 @@ export function executionSpan(facts: ExecutionBegin, scope: Scope): SpanTable<Ex
         'meanwhile.attempt': attempt,
         'meanwhile.step.index': step || undefined,
         'meanwhile.dispatch.mode': modeOf(step, early),
-        'meanwhile.dispatch.evidence': step && !early ? 'model_stood' : undefined,
+        'meanwhile.dispatch.evidence': evidenceFor(call, early),
       }) satisfies SemanticAttributes,
     contents: () => ({ 'gen_ai.tool.call.arguments': () => input }),
-    end({ input, output }, { span, capture }) {
+    end({ settled, input, output }, { span, capture }) {
+      if (settled) setAttributes(span, () => timesOf(settled))
       record(span, capture, () => ({
         'gen_ai.tool.call.arguments': () => input?.(),
         'gen_ai.tool.call.result': () => output?.(),
       }))
       return undefined
     },
+  }
+}
+
+/** The times of an execution that has settled. */
+function timesOf({ open, started, ended = 0, lag = 0, wait }: ExecutionFacts): SemanticAttributes {
+  const waited = wait && wait.within(started, ended) / 1000
+  return {
+    'meanwhile.tool.duration': (ended - open.started) / 1000,
+    ...(waited && {
+      'meanwhile.rest.waited': waited,
+      'meanwhile.arguments.closed': (started - (wait.until ?? 0)) / 1000 - lag,
+    }),
   }
 }
 
@@ -139,11 +148,8 @@ function toolAttributes(call: CallFacts, agent: string | undefined): SemanticAtt
 }
 
 /** `undefined` outside of a run. */
-function modeOf(step: number, early: boolean): Mode | undefined {
-  return step > 0 ? (early ? 'early' : 'after_model') : undefined
-}
-
-type Mode = 'early' | 'after_model'
+const modeOf = (step: number, early: boolean): string | undefined =>
+  step > 0 ? (early ? 'early' : 'after_model') : undefined
 
 /** Ends the spans of a call and counts it, when its fate is known. `compensated`: whether its undo succeeded, if there was one. */
 export function endCallSpans(scope: Scope, call: CallFacts, compensated?: boolean): void {
@@ -163,13 +169,13 @@ export function countReused(scope: Scope, call: CallFacts): void {
   countCall(scope, call, 'early', fateOf(call, call.message?.isError))
 }
 
-function countCall({ instruments }: Scope, call: CallFacts, mode: Mode | undefined, outcome: Outcome): void {
+function countCall({ instruments }: Scope, call: CallFacts, mode: string | undefined, outcome: Outcome): void {
   instruments?.calls(1, { ...nameOf(call), 'meanwhile.dispatch.mode': mode, 'meanwhile.outcome': outcome })
 }
 
 function endExecution(scope: Scope, call: CallFacts, execution: ExecutionFacts, compensated?: boolean): Outcome {
   const { open, early, attempt, queued, lag, error, invocation } = execution
-  const { stage, judgement } = executionOf(call.state, invocation) ?? {}
+  const { stage } = executionOf(call.state, invocation) ?? {}
   const at = execution.ended ?? performance.now()
   const thrown = execution.answersAbort ? undefined : failureOf(error, typeOf)
   const undone = error === undefined ? compensated : undefined
@@ -181,13 +187,13 @@ function endExecution(scope: Scope, call: CallFacts, execution: ExecutionFacts, 
     attributes: () =>
       ({
         'meanwhile.dispatch.queued': queued,
-        'meanwhile.tool.effect': judgement?.effect,
         'meanwhile.dispatch.lag': lag,
         'meanwhile.outcome': outcome,
         'meanwhile.settled': isLost ? false : undefined,
         'meanwhile.discard.reason': reasonOf(call),
         'meanwhile.head_start': headStart,
         'meanwhile.overlap': headStart && overlapOf(execution, Math.min(execution.started + headStart * 1000, at)),
+        'meanwhile.commit.lag': Math.max(0, call.state.requestedAt - at) / 1000 || undefined,
         'meanwhile.compensated': undone,
       }) satisfies SemanticAttributes,
     failure,

@@ -140,11 +140,16 @@ test('every attribute and metric of a run that has them all is documented where 
   expect(missing.toSorted()).toEqual([
     'run error.type',
     'run meanwhile.time_saved',
+    'run meanwhile.time_saved.steps',
     'run meanwhile.time_wasted',
+    'run meanwhile.tool_concurrency',
     'tool meanwhile.approval.by',
     'tool meanwhile.approval.decision',
+    'tool meanwhile.arguments.closed',
     'tool meanwhile.dispatch.deferral_reason',
     'tool meanwhile.dispatch.evidence',
+    'tool meanwhile.dispatch.waited_for',
+    'tool meanwhile.rest.waited',
     'tool meanwhile.settled',
   ])
 

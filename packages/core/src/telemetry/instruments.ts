@@ -54,7 +54,6 @@ function makeInstruments(meter: Meter): Instruments {
   const tokens = (figure: keyof Usage, name: string) => [figure, counter(name, '{token}')] as const
   const duration = doubling(0.01, 14)
   const number = doubling(1, 8)
-  const lag = [0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
   return {
     attempt: histogram(names.INFERENCE_DURATION, duration),
     first: histogram(names.INFERENCE_FIRST_CHUNK, duration),
@@ -66,7 +65,7 @@ function makeInstruments(meter: Meter): Instruments {
       tokens('reasoningTokens', names.INFERENCE_REASONING_TOKENS),
     ],
     execution: histogram(names.EXECUTE_TOOL_DURATION, duration),
-    lags: histogram(names.DISPATCH_LAGS, lag),
+    lags: histogram(names.DISPATCH_LAGS, doubling(0.0001, 15)),
     headStarts: histogram(names.HEAD_STARTS, duration),
     calls: counter(names.TOOL_CALLS, '{tool_call}'),
     run: histogram(names.INVOKE_AGENT_DURATION, doubling(0.1, 13)),

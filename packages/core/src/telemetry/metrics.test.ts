@@ -136,7 +136,7 @@ test('units and buckets are those of the conventions, and our own', async () => 
     'meanwhile.head_start': duration,
     'meanwhile.dispatch.lag': {
       unit: 's',
-      buckets: [0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+      buckets: Array.from({ length: 15 }, (_, power) => 0.0001 * 2 ** power),
     },
     'meanwhile.tool_calls': { unit: '{tool_call}' },
   })

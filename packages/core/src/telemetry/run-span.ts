@@ -51,7 +51,7 @@ export function runSpan(run: RunFacts, scope: Scope): SpanTable<RunCame> {
   const attributes = options?.attributes
   return {
     start: () => ({
-      name: agent ? `${INVOKE_AGENT} ${agent}` : INVOKE_AGENT,
+      name: `${INVOKE_AGENT} ${agent ?? ''}`.trim(),
       attributes: {
         // Reading the attributes from the options may throw.
         ...untroubled(() => (typeof attributes === 'function' ? Object.assign(own, run.own?.()) : { ...attributes })),

@@ -4,7 +4,7 @@
  * them only under `/incubating`, which is not for libraries. `meanwhile.*`: our own; durations are in seconds.
  *
  * The format of a span is `span · kind · parent · from when to when`. An attribute has `spans · meaning`, with `later` after the spans that
- * do not start with it, so that samplers do not see it. A metric has `kind · unit · attributes · meaning`.
+ * do not start with it, so that samplers do not see it. A metric has `kind · unit · attributes · meaning`; `chat` are the six of a model call.
  */
 
 export const SCOPE = '@meanwhile/core'
@@ -45,9 +45,7 @@ interface AttributeTypes {
   'gen_ai.operation.name': string
   /** run, tool · The agent's name, if it has one. */
   'gen_ai.agent.name': string
-  /**
-   * run, chat, tool · The conversation, if the caller or the checkpoint named one. The span of a resumed run gets that of the checkpoint after its start.
-   */
+  /** run, chat, tool · The conversation, if the caller or the checkpoint named one. The span of a resumed run gets that of the checkpoint after its start. */
   'gen_ai.conversation.id': string
   /** run, chat · The model's provider; for a run, that of the agent's own model. */
   'gen_ai.provider.name': string
@@ -80,11 +78,9 @@ interface AttributeTypes {
    * arrived. For a run: of its answer.
    */
   'gen_ai.response.finish_reasons': string[]
-  /** chat, later · From the request to the first event, in seconds. */
+  /** chat, later · From the request to the first event, in seconds. Set when that event arrives. */
   'gen_ai.response.time_to_first_chunk': Double
-  /**
-   * run, chat, later · Tokens read; for a run the sum, including that before a resume, but only with `usageOnRun: true`.
-   */
+  /** run, chat, later · Tokens read; for a run the sum, including that before a resume, but only with `usageOnRun: true`. */
   'gen_ai.usage.input_tokens': Int
   /** run, chat, later · Tokens written; for a run as above. */
   'gen_ai.usage.output_tokens': Int
@@ -144,7 +140,7 @@ interface AttributeTypes {
   'meanwhile.step.count': Int
   /** chat, tool, later · For a chat the number of the attempt in its step, for a tool the number of the execution of its call, from 1. */
   'meanwhile.attempt': Int
-  /** tool, later · The effect of the call: `read`, `idempotent`, `reversible`, `external`, `calls`. Known once its input is checked. */
+  /** tool, later · The effect of the call: `read`, `idempotent`, `reversible`, `external`, `calls`. Set once its input is checked. */
   'meanwhile.tool.effect': string
   /** tool, later · `early`: dispatched before its model call had succeeded; it may then have waited for a slot. `after_model`: afterwards. */
   'meanwhile.dispatch.mode': string
@@ -158,6 +154,16 @@ interface AttributeTypes {
    * `background`, `last_step`, `breaker`, `budget`, `policy`, `off`.
    */
   'meanwhile.dispatch.deferral_reason': string
+  /** tool, later · With `conflict` and `order`: the id of the call that it waited for. */
+  'meanwhile.dispatch.waited_for': string
+  /** tool, later · From complete arguments to the evidence for its early start, or else to the end of the stream, in seconds; may be below 0. */
+  'meanwhile.arguments.closed': Double
+  /** tool, later · For a call that started with a part of its arguments: how long it waited for the others, in seconds. */
+  'meanwhile.rest.waited': Double
+  /** tool, later · From the start of the span until the function has settled, in seconds. Set then, while the span waits for the fate of its call. */
+  'meanwhile.tool.duration': Double
+  /** tool, later · For an early one that settled before its call was committed: how long it waited for that, in seconds. */
+  'meanwhile.commit.lag': Double
   /** tool, later · For a call that needed approval: `allow`, or `edit` if it runs with another input. */
   'meanwhile.approval.decision': string
   /** tool, later · Who decided that. Only with `captureContent`. */
@@ -191,6 +197,10 @@ interface AttributeTypes {
   'meanwhile.tool_calls.unknown': Int
   /** run, later · The time that early starts have saved, as in `result.savings` of `@meanwhile/eager-tools`, in seconds; may be below 0. */
   'meanwhile.time_saved': Double
+  /** run, later · The same for each step in which the model was called, in order. */
+  'meanwhile.time_saved.steps': Double[]
+  /** run, later · How many calls could run at the same time; absent without a limit. Only with `eagerTools()`. */
+  'meanwhile.tool_concurrency': Int
   /** run, later · How long discarded calls have run, according to `result.savings`, in seconds. */
   'meanwhile.time_wasted': Double
   /** middleware, later · Its name. */
@@ -208,61 +218,31 @@ interface AttributeTypes {
 /** Any of the attributes. `undefined` means absent, as in the API. */
 export type SemanticAttributes = { readonly [Name in keyof AttributeTypes]?: AttributeTypes[Name] | undefined }
 
-/**
- * histogram · s · gen_ai.operation.name, gen_ai.provider.name, gen_ai.request.model, gen_ai.response.model, server.address,
- * server.port, error.type · How long a `chat` span lasted.
- */
+/** histogram · s · chat, error.type · How long a `chat` span lasted. */
 export const INFERENCE_DURATION = 'gen_ai.client.inference.duration'
-/**
- * histogram · s · gen_ai.operation.name, gen_ai.provider.name, gen_ai.request.model, gen_ai.response.model, server.address,
- * server.port · From the request to the first event.
- */
+/** histogram · s · chat · From the request to the first event. */
 export const INFERENCE_FIRST_CHUNK = 'gen_ai.client.inference.time_to_first_chunk'
-/**
- * counter · {token} · gen_ai.operation.name, gen_ai.provider.name, gen_ai.request.model, gen_ai.response.model, server.address,
- * server.port, gen_ai.token.modality · Tokens read. An attempt that reports none adds 0.
- */
+/** counter · {token} · chat, gen_ai.token.modality · Tokens read. An attempt that reports none adds 0. */
 export const INFERENCE_INPUT_TOKENS = 'gen_ai.client.inference.usage.input_tokens'
-/**
- * counter · {token} · gen_ai.operation.name, gen_ai.provider.name, gen_ai.request.model, gen_ai.response.model, server.address,
- * server.port, gen_ai.token.modality · Tokens written.
- */
+/** counter · {token} · chat, gen_ai.token.modality · Tokens written. */
 export const INFERENCE_OUTPUT_TOKENS = 'gen_ai.client.inference.usage.output_tokens'
-/**
- * counter · {token} · gen_ai.operation.name, gen_ai.provider.name, gen_ai.request.model, gen_ai.response.model, server.address,
- * server.port, gen_ai.token.modality · The part of the tokens read that came from the provider's cache.
- */
+/** counter · {token} · chat, gen_ai.token.modality · The part of the tokens read that came from the provider's cache. */
 export const INFERENCE_CACHE_READ_TOKENS = 'gen_ai.client.inference.usage.cache_read.input_tokens'
-/**
- * counter · {token} · gen_ai.operation.name, gen_ai.provider.name, gen_ai.request.model, gen_ai.response.model, server.address,
- * server.port, gen_ai.token.modality · The part of the tokens read that was written to the provider's cache.
- */
+/** counter · {token} · chat, gen_ai.token.modality · The part of the tokens read that was written to the provider's cache. */
 export const INFERENCE_CACHE_WRITE_TOKENS = 'gen_ai.client.inference.usage.cache_write.input_tokens'
-/**
- * counter · {token} · gen_ai.operation.name, gen_ai.provider.name, gen_ai.request.model, gen_ai.response.model, server.address,
- * server.port, gen_ai.token.modality · The part of the tokens written that is reasoning.
- */
+/** counter · {token} · chat, gen_ai.token.modality · The part of the tokens written that is reasoning. */
 export const INFERENCE_REASONING_TOKENS = 'gen_ai.client.inference.usage.reasoning.output_tokens'
 /** histogram · s · gen_ai.tool.name, gen_ai.tool.type, gen_ai.agent.name, error.type, meanwhile.outcome · How long an `execute_tool` span lasted. */
 export const EXECUTE_TOOL_DURATION = 'gen_ai.execute_tool.duration'
-/**
- * histogram · s · gen_ai.agent.name, gen_ai.request.model, error.type · How long an `invoke_agent` span lasted. The model is present if the
- * run called only one.
- */
+/** histogram · s · gen_ai.agent.name, gen_ai.request.model, error.type · How long an `invoke_agent` span lasted. The model if there was only one. */
 export const INVOKE_AGENT_DURATION = 'gen_ai.invoke_agent.duration'
 /** histogram · {inference_call} · gen_ai.agent.name · The model attempts of the run, including failed ones and side calls. */
 export const INVOKE_AGENT_INFERENCE_CALLS = 'gen_ai.invoke_agent.inference_calls'
 /** histogram · {tool_call} · gen_ai.agent.name · The tool calls of the accepted responses, including failed ones. Early starts do not change it. */
 export const INVOKE_AGENT_TOOL_CALLS = 'gen_ai.invoke_agent.tool_calls'
-/**
- * counter · {tool_call} · gen_ai.tool.name, meanwhile.dispatch.mode, meanwhile.outcome · Calls that were executed or answered by a wrap,
- * once each.
- */
+/** counter · {tool_call} · gen_ai.tool.name, meanwhile.dispatch.mode, meanwhile.outcome · Calls that were executed or answered by a wrap. */
 export const TOOL_CALLS = 'meanwhile.tool_calls'
-/**
- * histogram · s · gen_ai.tool.name, gen_ai.agent.name · The head start of calls that started early and were not discarded, from their first
- * execution.
- */
+/** histogram · s · gen_ai.tool.name, gen_ai.agent.name · The head start of the first executions of early calls that were not discarded. */
 export const HEAD_STARTS = 'meanwhile.head_start'
 /** histogram · s · gen_ai.tool.name, meanwhile.dispatch.evidence · From the evidence for a call to the first start of its function. */
 export const DISPATCH_LAGS = 'meanwhile.dispatch.lag'

@@ -20,10 +20,7 @@ interface Said {
 
 /** A span at its beginning. */
 export interface SpanTable<Came> extends Said {
-  /**
-   * The attributes on which samplers decide. An SDK checks and copies these twice as often as later ones, so there are few. Absent: there is
-   * no span yet.
-   */
+  /** The attributes on which samplers decide. They are few, because an SDK copies them twice as often as later ones. Absent: there is no span yet. */
   readonly start?: (() => SpanStart) | undefined
   /** The data at the end of the span; `undefined` if it ends later, with {@link finish}. */
   end(came: Came, open: StartedSpan<Came>): Ending | undefined

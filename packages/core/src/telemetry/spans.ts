@@ -79,9 +79,7 @@ export function tracingOf(options: TelemetryOptions | undefined): Tracing | unde
 
 const SILENT = trace.wrapSpanContext(INVALID_SPAN_CONTEXT)
 
-/**
- * Starts a span. Without an SDK nothing is described. Work without a span runs in its parent's context. `started`: in `performance.now()`.
- */
+/** Starts a span. Without an SDK nothing is described. Work without a span runs in its parent's context. `started`: in `performance.now()`. */
 export function startSpan(
   { tracing, capture }: Scope,
   parent: Context,

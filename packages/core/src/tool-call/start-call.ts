@@ -102,7 +102,7 @@ async function make(run: RunState, entry: CallEntry): Promise<ToolMessage> {
     const { message, ...rest } = entry.cancelled ? cutOffResult(run, entry) : made
     const result = freeze({ ...message, callId: entry.id, name: entry.call.name })
     end = { message: result, ...rest }
-    if (entry.provisional) run.calls.events.settled(entry)
+    if (entry.provisional) run.calls.events.settled(entry, result)
     return result
   } catch (thrown) {
     const error = entry.dropped ?? thrown

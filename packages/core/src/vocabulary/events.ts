@@ -79,8 +79,8 @@ export type AgentEventBody =
   /** The tool's function is called. `attempt`: the number of this execution of the call, from 1. */
   | (OfCall & { readonly type: 'tool-entered'; readonly attempt: number; readonly provisional?: true })
   | ToolProgress
-  /** The call has a result, but its model call has not succeeded yet. If it does, `tool-end` has the result. */
-  | (OfCall & { readonly type: 'tool-settled'; readonly provisional: true })
+  /** The call has a result, which does not count yet, because its model call has not succeeded. If it does, `tool-end` follows. */
+  | (OfCall & { readonly type: 'tool-settled'; readonly message: ToolMessage; readonly provisional: true })
   /** The call counts. `startedAs`: the id of the call's earlier events, if the attempt that succeeded gave it another id. */
   | (OfCall & { readonly type: 'tool-committed'; readonly startedAs?: string })
   | (OfCall & { readonly type: 'tool-discarded'; readonly cause: DiscardCause })

@@ -1,6 +1,7 @@
 /** Checks a list of messages and deep-freezes it as a history. */
 
 import { InputError } from './errors.ts'
+import { hashOf } from './hash.ts'
 import { isRecord } from './json.ts'
 import { DEEPEST, extentOf, isObject } from './json-text.ts'
 import { type AssistantMessage, callsOf, type Message, type ToolCall, type UserMessage } from './message.ts'
@@ -8,9 +9,9 @@ import { hasParts } from './message-shape.ts'
 
 /**
  * Messages that are frozen with everything inside; `Object.isFrozen` only sees the outermost level. Only messages are stored here, because each entry
- * of a `WeakMap` slows down garbage collection. The value is the message as JSON, once that was needed.
+ * of a `WeakMap` slows down garbage collection. The value, once it was needed: the message as JSON, or the hash of a message that is JSON.
  */
-const frozen = new WeakMap<object, Message | undefined>()
+const frozen = new WeakMap<object, Message | string | undefined>()
 
 /** The maximum nesting of a message: its own levels, plus those of the input, output or metadata in it. */
 const DEEPEST_MESSAGE = DEEPEST + 8
@@ -35,9 +36,19 @@ export function freeze<T>(value: T): T {
 
 /** Returns a frozen message as frozen JSON: always the same object, so that a save need not copy the history. */
 export function jsonOf(message: Message): Message {
-  const json = frozen.get(message) ?? freeze(JSON.parse(JSON.stringify(message)) as Message)
+  const known = frozen.get(message)
+  if (typeof known === 'string') return message
+  const json = known ?? freeze(JSON.parse(JSON.stringify(message)) as Message)
   frozen.set(message, json)
   return json
+}
+
+/** Returns the hash of a message that is JSON; of a frozen one always the same, so that a save need not read the history. */
+export function messageHash(message: Message): string {
+  const known = frozen.get(message)
+  const hash = typeof known === 'string' ? known : hashOf(message)
+  if (!known && frozen.has(message)) frozen.set(message, hash)
+  return hash
 }
 
 /** Returns the input of a run as frozen messages. The caller's messages are not changed. */

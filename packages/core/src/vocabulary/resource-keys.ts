@@ -1,7 +1,4 @@
-/**
- * The names of the resources that calls read and write. Calls that only read a key may run at the same time; while a call writes it, no other call
- * uses it.
- */
+/** The names of the resources that calls read and write. Calls that only read a key may overlap; while a call writes it, no other call uses it. */
 
 export interface ResourceKeys {
   /** The keys that are read. */

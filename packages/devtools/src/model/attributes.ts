@@ -1,6 +1,6 @@
 /** Reads the attributes of spans. */
 
-import type { Attributes, Value } from '../span.ts'
+import type { Attributes } from '../span.ts'
 
 /** The first of these attributes that is a text. */
 export function text(attributes: Attributes, ...names: readonly string[]): string | undefined {
@@ -19,16 +19,25 @@ export function number(attributes: Attributes, ...names: readonly string[]): num
 /** The first of these attributes, read as JSON if it is JSON. */
 export function content(attributes: Attributes, ...names: readonly string[]): unknown {
   const value = names.map((name) => attributes[name]).find((given) => given !== undefined && given !== null)
-  return parsed(value)
+  return typeof value === 'string' ? parsed(value) : value
 }
 
-export function parsed(value: Value): unknown {
-  if (typeof value !== 'string') return value
+// Writing JSON that is very deep takes more stack than there is.
+const MOST_DEPTH = 100
+
+/** Text that is not JSON, or is too deep, stays text. */
+function parsed(value: string): unknown {
   try {
-    return JSON.parse(value)
+    const found: unknown = JSON.parse(value)
+    return isDeeper(found, MOST_DEPTH) ? value : found
   } catch {
     return value
   }
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1))
 }
 
 /** The members of an object; none if it is something else. */

@@ -19,8 +19,6 @@ export function responseOf(span: Span): Response {
       first,
       end,
       model: modelOf(attributes),
-      provider: text(attributes, 'gen_ai.provider.name', 'gen_ai.system', 'llm.system'),
-      finish: finishOf(attributes),
       error: errorOf(span),
     }),
   }
@@ -56,12 +54,6 @@ function usageOf(attributes: Attributes): Usage {
     input: number(attributes, 'gen_ai.usage.input_tokens', 'llm.token_count.prompt', 'ai.usage.promptTokens'),
     output: number(attributes, 'gen_ai.usage.output_tokens', 'llm.token_count.completion', 'ai.usage.completionTokens'),
     cacheRead: number(attributes, 'gen_ai.usage.cache_read.input_tokens', 'llm.token_count.prompt_details.cache_read'),
-    cacheWrite: number(
-      attributes,
-      'gen_ai.usage.cache_creation.input_tokens',
-      'gen_ai.usage.cache_write.input_tokens',
-      'llm.token_count.prompt_details.cache_write',
-    ),
     reasoning: number(
       attributes,
       'gen_ai.usage.reasoning.output_tokens',
@@ -81,15 +73,8 @@ export function sumOf(all: readonly Usage[]): Usage {
     input: sum('input'),
     output: sum('output'),
     cacheRead: sum('cacheRead'),
-    cacheWrite: sum('cacheWrite'),
     reasoning: sum('reasoning'),
   })
-}
-
-function finishOf(attributes: Attributes): string | undefined {
-  const reasons = attributes['gen_ai.response.finish_reasons']
-  const first = Array.isArray(reasons) ? reasons[0] : undefined
-  return typeof first === 'string' ? first : text(attributes, 'llm.finish_reason', 'ai.response.finishReason')
 }
 
 /** The first line of the error: some instrumentations write the stack after it. */
@@ -159,13 +144,13 @@ export function callOf(key: string, spans: readonly Span[], inner: readonly Run[
   }
 }
 
-/** When the arguments were complete. `lag` counts from there only if that was what the call waited for. */
+/** When the arguments were complete, counted back from what the call waited for. */
 function closedOf({ start, attributes }: Span): number | undefined {
-  const closed = number(attributes, 'meanwhile.arguments.closed')
-  if (closed !== undefined) return start - closed * 1_000
   const evidence = text(attributes, 'meanwhile.dispatch.evidence')
   const lag = number(attributes, 'meanwhile.dispatch.lag')
-  return lag !== undefined && (evidence === 'closed' || evidence === 'sealed') ? start - lag * 1_000 : undefined
+  const isEvidence = lag !== undefined && (evidence === 'closed' || evidence === 'sealed')
+  const closed = number(attributes, 'meanwhile.arguments.closed') ?? (isEvidence ? 0 : undefined)
+  return closed === undefined ? undefined : start - (closed + (lag ?? 0)) * 1_000
 }
 
 /** When the response was accepted, as a call tells it that waited for that. */

@@ -13,8 +13,6 @@ export interface Usage {
   readonly output?: number
   /** Part of `input`. */
   readonly cacheRead?: number
-  /** Part of `input`. */
-  readonly cacheWrite?: number
   /** Part of `output`. */
   readonly reasoning?: number
 }
@@ -29,9 +27,7 @@ export interface Response {
   readonly end?: number
   readonly state: RunState
   readonly model?: string
-  readonly provider?: string
   readonly usage: Usage
-  readonly finish?: string
   readonly error?: string
   readonly text?: string
   readonly thinking?: string

@@ -82,9 +82,10 @@ export function api(traces: Traces): (url: URL, request: IncomingMessage, respon
   function sendFile([traceId = '']: readonly string[], _: URL, __: IncomingMessage, response: ServerResponse) {
     const spans = traces.spansOf(traceId)
     if (spans.length === 0) return notFound(response)
+    const file = otlpOf(spans)
     const disposition = `attachment; filename="run-${traceId.slice(0, 8)}.otlp.json"`
     response.writeHead(200, { 'content-type': 'application/json', 'content-disposition': disposition })
-    return response.end(otlpOf(spans))
+    return response.end(file)
   }
 }
 
@@ -117,8 +118,9 @@ function detailOf(run: Run, dropped: number): RunDetail {
 }
 
 function json(response: ServerResponse, value: object, headers: Readonly<Record<string, string>> = {}): void {
+  const body = JSON.stringify(value)
   response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers })
-  response.end(JSON.stringify(value))
+  response.end(body)
 }
 
 function notFound(response: ServerResponse): void {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Span } from '../span.ts'
 import { Traces } from '../store/traces.ts'
 import { sendEvents } from './events.ts'
@@ -17,18 +17,48 @@ test('a page that does not read gets no news; when it reads again, it receives t
   }
   for (let more = 0; more < 100; more++) traces.add([runOf(++n, 'missed')])
   let text = ''
-  reader.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+  reader.setEncoding('utf8').on('data', (chunk: string) => (text += chunk.replaceAll(/x+/g, 'x')))
   while (text.split('event: hello').length < 3) await wait(5)
   expect(text).not.toContain('missed')
   traces.add([runOf(++n, 'seen')])
   while (!text.includes('"agent":"seen"')) await wait(5)
 })
 
+test('news that take long are told less often, all runs in the end, and quick ones every 50 ms (DT7)', async () => {
+  let [spent, cost] = [0, 100]
+  class Slow extends Traces {
+    override runsOf(id: string) {
+      spent += cost
+      return super.runsOf(id)
+    }
+  }
+  const traces = new Slow()
+  const { response } = await opened(traces, () => performance.now() + spent)
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const write = vi.spyOn(response, 'write')
+  const toldWhile = (news: number) => {
+    write.mockClear()
+    for (let n = 1; n <= news; n++) {
+      traces.add([runOf(1, `run ${n}`)])
+      vi.advanceTimersByTime(10)
+    }
+    return write.mock.calls.filter(([text]) => String(text).startsWith('event: runs')).length
+  }
+  expect(toldWhile(1_000)).toBe(12)
+  vi.advanceTimersByTime(900)
+  expect(write.mock.lastCall?.[0]).toContain('"agent":"run 1000"')
+  cost = 0
+  vi.advanceTimersByTime(900)
+  expect(toldWhile(1_000)).toBe(200)
+})
+
 /** A page that does not read yet. */
 async function opened(
   traces: Traces,
+  clock?: () => number,
 ): Promise<{ readonly reader: IncomingMessage; readonly response: ServerResponse }> {
-  const server = createServer((_, response) => sendEvents(response, traces))
+  const server = createServer((_, response) => sendEvents(response, traces, clock))
   const asked: Promise<[IncomingMessage, ServerResponse]> = once(server, 'request') as never
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo

@@ -5,19 +5,23 @@ import type { News, Traces } from '../store/traces.ts'
 import { summaryOf } from './summary.ts'
 
 const LEAST_MS = 50
+/** Between two news it waits at least this many times as long as the last ones took: most of the process's time is for spans. */
+const REST = 9
 const BEAT_MS = 15_000
 
 /**
  * Sends `hello`, then `runs` with the summaries of changed runs and `gone` with the keys of runs that are no longer kept, at most every
- * 50 ms, and `beat` every 15 s. A page that does not read, or for which there is too much, gets another `hello` in place of what it missed:
+ * 50 ms and less often if they take long, and `beat` every 15 s. A page that does not read, or for which there is too much, gets another `hello` in place of what it missed:
  * it loads the list again.
  */
-export function sendEvents(response: ServerResponse, traces: Traces): void {
+export function sendEvents(response: ServerResponse, traces: Traces, clock: () => number = () => performance.now()): void {
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' })
+  if (response.req.method === 'HEAD') return void response.end()
   const changed = new Set<string>()
   const gone = new Set<string>()
   let isFull = false
   let isBehind = false
+  let restsUntil = 0
   let timer: NodeJS.Timeout | undefined
   const beat = setInterval(() => send('beat', { now: Date.now() }), BEAT_MS)
   const unwatch = traces.watch((news: News) => {
@@ -40,13 +44,14 @@ export function sendEvents(response: ServerResponse, traces: Traces): void {
   send('hello', { now: Date.now() })
 
   function arm(): void {
-    if (!isFull && changed.size + gone.size > 0) timer ??= setTimeout(tell, LEAST_MS)
+    if (!isFull && changed.size + gone.size > 0) timer ??= setTimeout(tell, Math.max(LEAST_MS, restsUntil - clock()))
   }
 
   function tell(): void {
     clearTimeout(timer)
     timer = undefined
     const now = Date.now()
+    const began = clock()
     const isMissed = isBehind || gone.size > MOST_GONE
     const runs = isMissed ? [] : [...changed].flatMap((id) => traces.runsOf(id)).map((run) => summaryOf(run, now))
     const keys = [...gone]
@@ -59,6 +64,8 @@ export function sendEvents(response: ServerResponse, traces: Traces): void {
     }
     if (keys.length > 0) send('gone', { keys })
     send('runs', { now, runs })
+    const told = clock()
+    restsUntil = told + (told - began) * REST
   }
 
   function send(event: string, data: object): void {

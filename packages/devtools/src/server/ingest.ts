@@ -1,7 +1,14 @@
 /** Takes what exporters send: spans are kept, metrics and logs are accepted and dropped. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { acceptance, decodeSpans, type OtlpFormat, otlpFormat, refusal } from '@meanwhile/harness/otlp'
+import {
+  acceptance,
+  type DecodedSpans,
+  decodeSpans,
+  type OtlpFormat,
+  otlpFormat,
+  refusal,
+} from '@meanwhile/harness/otlp'
 import { PROCESS_HEADER } from '../process-header.ts'
 import { spanOf } from '../span.ts'
 import type { Sender, Traces } from '../store/traces.ts'
@@ -25,31 +32,34 @@ export async function ingest(
 ): Promise<void> {
   const type = request.headers['content-type']
   const format = otlpFormat(type)
+  const kind = PATHS.get(path)
   try {
     if (!format) {
       const given = type?.slice(0, 80) ?? 'nothing'
       throw new BodyError(415, `content-type ${given} is neither application/x-protobuf nor application/json`)
     }
     const body = await bodyOf(request)
-    const kind = PATHS.get(path)
-    const rejected = kind === 'dropped' ? 0 : keep(body, format, kind === 'open', senderOf(request), traces)
+    // Everything is read before anything is kept.
+    const { spans, rejected } = kind === 'dropped' ? NOTHING : spansIn(body, format)
+    const kept = spans.map((span) => spanOf(span, kind === 'open'))
+    traces.add(kept, senderOf(request))
     send(response, 200, format, acceptance(format, rejected, 'the id of a span or of its trace is not valid'))
   } catch (error) {
-    const { status, message } = error instanceof BodyError ? error : notOtlp(error)
+    if (!(error instanceof BodyError)) throw error
     // What is still on its way is read, because an exporter that is sending does not read the answer.
     request.unpipe().resume()
-    send(response, status, format ?? 'application/json', refusal(format ?? 'application/json', message))
+    send(response, error.status, format ?? 'application/json', refusal(format ?? 'application/json', error.message))
   }
 }
 
-/** Everything is read before anything is kept. */
-function keep(body: Buffer, format: OtlpFormat, open: boolean, sender: Sender | undefined, traces: Traces): number {
-  const { spans, rejected } = decodeSpans(body, format)
-  traces.add(
-    spans.map((span) => spanOf(span, open)),
-    sender,
-  )
-  return rejected
+const NOTHING: DecodedSpans = { spans: [], rejected: 0 }
+
+function spansIn(body: Buffer, format: OtlpFormat): DecodedSpans {
+  try {
+    return decodeSpans(body, format)
+  } catch (error) {
+    throw notOtlp(error)
+  }
 }
 
 function notOtlp(error: unknown): BodyError {

@@ -6,27 +6,47 @@ import { OtlpFileError } from '../errors.ts'
 import { wireAttributes, wireRequest } from '../otlp-json.ts'
 import { type Span, spanOf } from '../span.ts'
 
-/** Rejects with an {@link OtlpFileError}, or the error of reading the file. */
+/** Rejects with an {@link OtlpFileError}. */
 export async function spansInFile(file: string): Promise<Span[]> {
-  const bytes = await readFile(file)
+  const text = await textOf(file)
   try {
-    return spansIn(bytes)
+    return spansIn(text)
   } catch (cause) {
-    const lines = bytes
-      .toString('utf8')
-      .split('\n')
-      .filter((line) => line.trim() !== '')
-    if (lines.length < 2) throw new OtlpFileError(file, { cause })
-    try {
-      return lines.flatMap((line) => spansIn(Buffer.from(line)))
-    } catch (inLine) {
-      throw new OtlpFileError(file, { cause: inLine })
-    }
+    const lines = text.split('\n')
+    if (lines.filter((line) => line.trim() !== '').length < 2) throw notOtlp(file, 'it', cause)
+    return lines.flatMap((line, index) => {
+      try {
+        return line.trim() === '' ? [] : spansIn(line)
+      } catch (inLine) {
+        throw notOtlp(file, `line ${index + 1}`, inLine)
+      }
+    })
   }
 }
 
-const spansIn = (bytes: Uint8Array): Span[] =>
-  decodeSpans(bytes, 'application/json').spans.map((span) => spanOf(span, span.end === 0n))
+async function textOf(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (cause) {
+    const { code = '' } = cause as NodeJS.ErrnoException
+    throw new OtlpFileError(file, `cannot be read: ${PROBLEMS[code] ?? code}`, { cause })
+  }
+}
+
+const PROBLEMS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'it is a folder',
+  EACCES: 'you may not read it',
+}
+
+function notOtlp(file: string, part: string, cause: unknown): OtlpFileError {
+  // The message of a parser has a piece of the file, which may be content.
+  const why = cause instanceof SyntaxError ? 'is not JSON' : 'has other members than OTLP'
+  return new OtlpFileError(file, `is not OTLP as JSON, as one document or one per line: ${part} ${why}`, { cause })
+}
+
+const spansIn = (text: string): Span[] =>
+  decodeSpans(Buffer.from(text), 'application/json').spans.map((span) => spanOf(span, span.end === 0n))
 
 /** The spans as one `ExportTraceServiceRequest` in JSON. */
 export function otlpOf(spans: readonly Span[]): string {

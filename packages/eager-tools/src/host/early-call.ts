@@ -1,7 +1,7 @@
 /** One call of another library's loop that started early: its state, its result and its span. */
 
 import { type DiscardCause, messageOf, type ResourceKeys, type ToolCall } from '@meanwhile/core'
-import { type CallFacts, type ExecutionFacts, follow, type Telemetry } from '@meanwhile/core/calls'
+import { type CallFacts, type ExecutionFacts, follow, judged, type Telemetry } from '@meanwhile/core/calls'
 import type { EarlyStart } from '../call-maker.ts'
 import { copyOf, sameValue } from '../same-value.ts'
 import type { EarlyTool } from './host-tool.ts'
@@ -110,6 +110,7 @@ export class EarlyCall implements CallFacts {
       startedEarly: true,
       attempts: 1,
       fate: 'provisional',
+      requestedAt: 0,
       executions: [{ invocation: ONLY, stage: 'judged', judgement: { effect, keys, mayBeEarly: true } }],
     }
   }
@@ -190,6 +191,7 @@ export class EarlyCall implements CallFacts {
           const lag = (started - this.#evidenceAt) / 1000
           this.started = started
           this.#moved('entered')
+          judged(open, this.#beginning.effect)
           const execution: ExecutionFacts = {
             open,
             early: true,
@@ -209,7 +211,7 @@ export class EarlyCall implements CallFacts {
         failed: (error) => error,
         came: ({ returned, error }) => {
           this.#settled(error ?? this.#failure)
-          return returned ? { output: () => returned.result } : {}
+          return { settled: this.executions[0], ...(returned && { output: () => returned.result }) }
         },
       }),
     )
@@ -222,7 +224,7 @@ export class EarlyCall implements CallFacts {
 
   /** The host executes the call and gets this result. From now on, `signal` aborts the function. */
   take(signal?: AbortSignal): Promise<unknown> | AsyncIterable<unknown> {
-    this.state = { ...this.state, fate: 'committed' }
+    this.state = { ...this.state, fate: 'committed', requestedAt: performance.now() }
     this.isExecuted = true
     this.#tellUsed(true)
     const { signal: hosts } = this.#host

@@ -52,11 +52,15 @@ test('each early call has one execute_tool span, and there is no other span (R8,
       'gen_ai.tool.call.result': '"look 1"',
       'meanwhile.outcome': 'committed',
       'meanwhile.overlap': 0.02,
+      'meanwhile.tool.duration': 0.02,
+      'meanwhile.commit.lag': 0.03,
     }),
     of('b', {
       'gen_ai.tool.call.arguments': '{"n":2,"fails":true}',
       'meanwhile.outcome': 'failed',
       'meanwhile.overlap': 0,
+      'meanwhile.tool.duration': 0,
+      'meanwhile.commit.lag': 0.05,
       'error.type': 'Error',
     }),
     of('c', {
@@ -64,6 +68,7 @@ test('each early call has one execute_tool span, and there is no other span (R8,
       'meanwhile.outcome': 'discarded',
       'meanwhile.discard.reason': 'call_withdrawn',
       'meanwhile.overlap': 0.05,
+      'meanwhile.tool.duration': 0.05,
     }),
   ])
 })

@@ -81,9 +81,17 @@ const ANSWER = { type: 'answer' } as const
 const RETRY = { type: 'retry' } as const
 const STOP = { type: 'stop' } as const
 
-function messageRequest({ rewind: replacing }: RunInput, { id: messageId }: Said) {
-  const change = { type: 'send', messageId, ...(replacing !== undefined && { replacing }) } as const
-  return [replacing === undefined ? 'send' : 'rewind', change] as const
+/** `closes`: the message also stops the turn that waits. */
+function messageRequest({ rewind, isRegeneration }: RunInput, { id: messageId }: Said, closes = false) {
+  const replacing = rewind ?? (isRegeneration ? messageId : undefined)
+  const change = {
+    type: 'send',
+    messageId,
+    ...(replacing !== undefined && { replacing }),
+    ...(closes && { whenAsking: 'close' as const }),
+  } as const
+  if (rewind !== undefined) return ['rewind', change] as const
+  return [isRegeneration ? 'regenerate' : 'send', change] as const
 }
 
 /** An error of the thread that the stream tells the client. */
@@ -126,7 +134,10 @@ async function begin<Context>(
     // Another client was faster, so the request is read again with the new state.
     return turn ? { conversation, after, turn } : begin(request, await inThread(() => threads.read(threadId)), true)
   }
-  if (answers === 'stop')
+  const said = newMessage(input, state) ?? messageToAnswerAgain(input, state)
+  const stops = answers === 'stop'
+  // A request that is refused changes nothing: a message stops the turn in the change that adds it, and a turn that waits cannot be retried.
+  if (stops && !said && !input.isRetry)
     await visit.make('stop', STOP, (expected) => inThread(() => threads.stop(threadId, { signal, expected })))
   if (input.isRetry) {
     const turn = await visit.make('retry', RETRY, (expected) =>
@@ -134,33 +145,17 @@ async function begin<Context>(
     )
     return { conversation, after, turn }
   }
-  const added = newMessage(input, state)
-  if (added) {
-    const [action, change] = messageRequest(input, added)
+  if (said) {
+    const [action, change] = messageRequest(input, said, stops)
+    if (stops) await visit.askInstead(action, change)
     const { type: _, ...ids } = change
     const sent = await visit.make(action, change, async (expected) => {
       const options = { ...(await visit.sending()), ...ids, display: displayOf(input), expected }
-      return inThread(() => threads.send(threadId, added.message, options))
+      return inThread(() => threads.send(threadId, said.message, options))
     })
-    return { messageId: added.id, sent }
+    return { messageId: said.id, sent }
   }
-  const again = messageToAnswerAgain(input, state)
-  if (again) {
-    const { id: messageId, message } = again
-    const change = { type: 'send', messageId, replacing: messageId } as const
-    const sent = await visit.make('regenerate', change, async (expected) => {
-      const options = {
-        ...(await visit.sending()),
-        messageId,
-        replacing: messageId,
-        display: displayOf(input),
-        expected,
-      }
-      return inThread(() => threads.send(threadId, message, options))
-    })
-    return { messageId, sent }
-  }
-  const goesOn = answers === 'stop' ? 'waiting' : 'running'
+  const goesOn = stops ? 'waiting' : 'running'
   const active = state.turns.find(({ status }) => status === goesOn)
   return { conversation, after, turn: active && (await inThread(() => threads.turn(threadId, active.id))) }
 }
@@ -185,9 +180,9 @@ async function answered<Context>(
   }
 }
 
-/** The message that the request adds; undefined if the thread has it already. */
+/** The message that the request adds; undefined if the thread has it already, or must have it. */
 function newMessage(input: RunInput, { messages }: ThreadState): Said | undefined {
-  const said = saidIn(input)
+  const said = input.rewind === undefined && input.isRegeneration ? undefined : saidIn(input)
   return said && (input.rewind === said.id || messages.every(({ id }) => id !== said.id)) ? said : undefined
 }
 
@@ -196,14 +191,14 @@ function questionsOf({ end }: Conversation): readonly Question[] {
 }
 
 /**
- * The message to which the client wants another answer: the last one of the client, and of the thread the last one of the user. The client has cut off the
- * answer of its turn, which has ended. The thread's own message is used.
+ * The message to which the client wants another answer: the last one of the client, and of the thread the last one of the user, whose turn has ended. The
+ * thread's own message is used. A client that has only lost the answer, with its connection, has the same list, so it must say what it wants.
  */
 function messageToAnswerAgain(input: RunInput, { turns, messages }: ThreadState): Said | undefined {
   const said = saidIn(input)
   const newest = turns.at(-1)
   const hasEnded = newest?.status === 'completed' || newest?.status === 'stopped'
-  if (!said || !hasEnded || newest.messageId !== said.id) return undefined
+  if (!input.isRegeneration || !said || !hasEnded || newest.messageId !== said.id) return undefined
   const { message, display } = messages.find(({ id }) => id === said.id) ?? {}
   // The same request has arrived twice.
   const isRepeated = Object(display).runId === input.runId

@@ -2,19 +2,17 @@
 
 import type { ToolCall, ToolMessage, UserMessage } from '@meanwhile/core'
 import type { ThreadState } from '@meanwhile/threads'
-import { callErrorText, outputShown, type Present } from '../present.ts'
+import { callErrorText, type Present } from '../present.ts'
 import { cardIdOf } from '../turn/card.ts'
 import { turnsOfThread } from '../turn/thread-turns.ts'
 import type { InnerCall, Question, TurnUpdate } from '../turn/turn-update.ts'
+import { Activities } from './activities.ts'
 import { toAgUiParts } from './content.ts'
 import { type Plan, planAfter } from './plan.ts'
 import { shownResult } from './result-content.ts'
 import { ShownMessages, type UserSaid } from './shown-messages.ts'
-import { PROGRESS } from './snapshots.ts'
 import { argumentsOf, innerId, StepMessages, stepId } from './step-messages.ts'
 import type { AgUiEvent, AgUiMessage } from './wire.ts'
-
-type ProgressUpdate = TurnUpdate & { readonly type: 'call-entered' | 'call-progress' | 'call-settled' }
 
 /** The end of a turn, or the start of its wait for an answer. */
 export type TurnEnd = TurnUpdate & { readonly type: 'turn-waiting' | 'turn-end' }
@@ -36,16 +34,14 @@ export class Conversation {
   #toldStep: string | undefined
   /** The first turn with a call of this id. */
   readonly #turnOfCall = new Map<string, string>()
-  /** The last progress of each call in the open step. */
-  readonly #progressOf = new Map<string, ProgressUpdate>()
-  /** The activities of background calls whose work is running, by the AG-UI ids of the calls. */
-  readonly #activities = new Map<string, AgUiEvent>()
+  readonly #activities: Activities
   #end: TurnEnd | undefined
   #isOutdated = false
 
   /** `state`: the part of the thread that the client already has; without a thread, `messages`. */
   constructor(present: Present, state?: ThreadState, messages: readonly AgUiMessage[] = []) {
     this.#present = present
+    this.#activities = new Activities(present)
     this.#shown = new ShownMessages(messages, (event) => this.#tell(event))
     if (!state) return
     for (const { updates } of turnsOfThread(state)) for (const update of updates) this.read(update)
@@ -63,7 +59,7 @@ export class Conversation {
 
   /** The activities of the background work that is running. Each snapshot of the messages removes them from the client. */
   get activities(): readonly AgUiEvent[] {
-    return [...this.#activities.values()]
+    return this.#activities.running
   }
 
   /** Undefined until the turn has ended or waits. */
@@ -114,13 +110,14 @@ export class Conversation {
       case 'call-entered':
       case 'call-settled':
       case 'call-progress':
-        this.#progress(update)
+        this.#events.push(...this.#activities.progress(update, this.idOfCall(update.callId)))
         break
-      case 'call-result':
-        this.#background(update)
+      case 'call-result': {
+        const activity = this.#activities.result(update, this.idOfCall(update.message.callId))
         this.#result(update.message)
-        if (update.isRunning) this.#tellActivity(update.message)
+        if (activity) this.#tell(activity)
         break
+      }
       case 'inner-call':
         this.#showInner(update.call)
         break
@@ -143,7 +140,7 @@ export class Conversation {
         break
       case 'turn-end':
         this.#endStep()
-        this.#activities.clear()
+        this.#activities.endTurn()
         this.#end = update
     }
   }
@@ -193,7 +190,7 @@ export class Conversation {
     if (this.#step && this.#step.messages.length > 0) this.#steps++
     this.#step = undefined
     this.#inner = []
-    this.#progressOf.clear()
+    this.#activities.endStep()
   }
 
   #leaveStep(): void {
@@ -233,30 +230,6 @@ export class Conversation {
     this.#idOfInner.set(card, toolCallId)
   }
 
-  #progress(update: ProgressUpdate): void {
-    // It is repeated when the call is committed, and the client still has it.
-    if (this.#progressOf.get(update.callId) === update) return
-    this.#progressOf.set(update.callId, update)
-    const toolCallId = this.idOfCall(update.callId)
-    if (update.type === 'call-progress') {
-      const event = activity(toolCallId, update, this.#present)
-      if (this.#activities.has(toolCallId)) this.#activities.set(toolCallId, event)
-      this.#tell(event)
-    } else this.#tell({ type: 'CUSTOM', name: 'tool-state', value: { toolCallId, ...stateIn(update) } })
-  }
-
-  /** Background work that has begun is an activity until it ends. */
-  #background({ message: { callId, name }, isRunning }: TurnUpdate & { readonly type: 'call-result' }): void {
-    const toolCallId = this.idOfCall(callId)
-    if (!isRunning) this.#activities.delete(toolCallId)
-    else this.#activities.set(toolCallId, activityOf(toolCallId, name, {}))
-  }
-
-  #tellActivity({ callId }: ToolMessage): void {
-    const event = this.#activities.get(this.idOfCall(callId))
-    if (event) this.#tell(event)
-  }
-
   /** `inner`: the AG-UI id of a call inside a call. */
   #result(message: ToolMessage, inner?: string): void {
     const { callId, isError = false } = message
@@ -274,29 +247,6 @@ export class Conversation {
     this.#endStep()
     this.#shown.addUserMessage(userMessage(id, message))
   }
-}
-
-/** Not part of the conversation: a client does not send it back. */
-function activity(
-  toolCallId: string,
-  update: ProgressUpdate & { readonly type: 'call-progress' },
-  present: Present,
-): AgUiEvent {
-  const { toolName, callId, progress } = update
-  const shown = outputShown(present, progress, { toolName, callId, isProgress: true })
-  return activityOf(toolCallId, toolName, shown)
-}
-
-function activityOf(toolCallId: string, toolCallName: string, progress: unknown): AgUiEvent {
-  const content = { toolCallId, toolCallName, progress }
-  return { type: 'ACTIVITY_SNAPSHOT', messageId: `${toolCallId}-progress`, activityType: PROGRESS, content }
-}
-
-/** AG-UI has no event for it. */
-function stateIn(update: ProgressUpdate & { readonly type: 'call-entered' | 'call-settled' }) {
-  return update.type === 'call-entered'
-    ? { state: 'running', isEarly: update.isEarly }
-    : { state: 'settled', isEarly: true }
 }
 
 function userMessage(id: string, { content }: UserMessage): UserSaid {

@@ -24,7 +24,8 @@ export interface AgUiHandlerOptions<Context = unknown> extends HandlerOptions<Co
  * - A user message that the thread does not have is added to the thread. If another turn is running, the run waits.
  * - `resume` answers questions. An entry that is `cancelled` denies an approval; for any other question it stops the turn.
  * - Results of tools that the client runs go to the turn.
- * - A user message that begins the newest turn, which has ended, gets another answer: the client has cut its answer off.
+ * - `forwardedProps: { regenerate: true }` answers the last message again, which begins the newest turn. Without it, a list whose end was cut changes
+ *   nothing: the client gets the rest.
  * - `forwardedProps: { retry: true }` retries a failed turn.
  * - `forwardedProps: { rewind: messageId }` goes back to before a user message, and then adds the last message. This is how a user edits a message.
  *   The new message may have the same id.

@@ -1,17 +1,18 @@
-import { textOf } from '@meanwhile/core'
-import { respond, say } from '@meanwhile/core/testing'
+import { type Tool, textOf, tool } from '@meanwhile/core'
+import { call, respond, say } from '@meanwhile/core/testing'
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import { expectEqual, JSON_BODY, stage } from '../../test/ag-ui-stage.ts'
 
 const answers = Array.from({ length: 5 }, (_, n) => respond(say(`Answer ${n}.`)))
 
-test('a client of AG-UI that cuts off the last answer and runs gets another one, of the message in the thread (W36)', async () => {
+test('a client of AG-UI that asks for another answer gets one, of the message in the thread (W36)', async () => {
   const { client, threads } = await stage(answers)
   const one = client()
   for (const text of ['First', 'Second']) await one.say(text)
   const [...messages] = one.agent.messages
   one.agent.setMessages([...messages.slice(0, 2), { ...messages[2], content: 'Forged' } as (typeof messages)[number]])
-  await one.run()
+  await one.run({ forwardedProps: { regenerate: true } })
   await expectEqual(one, threads)
   const shown = (await threads.read('t')).messages.map(({ message }) => textOf(message))
   expect(shown).toEqual(['First', 'Answer 0.', 'Second', 'Answer 2.'])
@@ -19,32 +20,40 @@ test('a client of AG-UI that cuts off the last answer and runs gets another one,
 
 test('a request that arrives twice, or whose message has later turns, is answered once (W36)', async () => {
   const { url, threads } = await stage(answers)
-  const post = async (runId: string, id: string) => {
-    const body = { threadId: 't', runId, messages: [{ id, role: 'user', content: 'Go' }] }
-    const response = await fetch(`${url}/api/ag-ui`, { method: 'POST', headers: JSON_BODY, body: JSON.stringify(body) })
+  const post = async (runId: string, id: string, regenerate: boolean) => {
+    const messages = [{ id, role: 'user', content: 'Go' }]
+    const body = JSON.stringify({ threadId: 't', runId, messages, forwardedProps: { regenerate } })
+    const response = await fetch(`${url}/api/ag-ui`, { method: 'POST', headers: JSON_BODY, body })
     return response.text()
   }
-  for (const runId of ['r1', 'r1']) await post(runId, 'm1')
-  const first = (await threads.read('t')).turns
-  expect(await post('r1', 'm1')).toContain('RUN_FINISHED')
-  expect((await threads.read('t')).turns).toEqual(first)
-  await post('r2', 'm2')
-  await post('r3', 'm1')
-  expect((await threads.read('t')).messages.map(({ message }) => textOf(message))).toEqual([
-    'Go',
-    'Answer 0.',
-    'Go',
-    'Answer 1.',
-  ])
+  const shown = async () => (await threads.read('t')).messages.map(({ message }) => textOf(message))
+  await post('r0', 'm1', true)
+  expect(await shown()).toEqual([])
+  await post('r0', 'm1', false)
+  for (const _ of [1, 2]) expect(await post('r1', 'm1', true)).toContain('RUN_FINISHED')
+  expect(await shown()).toEqual(['Go', 'Answer 1.'])
+  await post('r2', 'm2', false)
+  await post('r3', 'm1', true)
+  expect(await shown()).toEqual(['Go', 'Answer 1.', 'Go', 'Answer 2.'])
 })
 
-test('a page that has lost its connection empties its list, and gets the answer, which is not made again (W36)', async () => {
-  const { client, threads } = await stage(answers)
+test('a page whose list ends before the answer gets that answer, and nothing runs again (W36)', async () => {
+  let paid = 0
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays.',
+    input: z.object({}),
+    execute: () => `Paid ${++paid} times.`,
+  }) as Tool
+  const { client, threads } = await stage([respond(call('pay', {})), ...answers], { tools: [pay] })
   const one = client()
   await one.say('Go')
   const { turns } = await threads.read('t')
-  one.agent.setMessages([])
-  await one.run()
-  await expectEqual(one, threads)
+  for (const held of [0, 1]) {
+    one.agent.setMessages(one.agent.messages.slice(0, held))
+    await one.run()
+    await expectEqual(one, threads)
+  }
+  expect(paid).toBe(1)
   expect((await threads.read('t')).turns).toEqual(turns)
 })

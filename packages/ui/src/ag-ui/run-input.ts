@@ -15,6 +15,8 @@ export interface RunInput {
   readonly resume: readonly AgUiResume[]
   /** Whether to retry a failed turn. */
   readonly isRetry: boolean
+  /** Whether the last message, which the thread has, is to be answered again. */
+  readonly isRegeneration: boolean
   /** The message before which the thread must continue. */
   readonly rewind: string | undefined
   /** The client's own state. */
@@ -39,13 +41,14 @@ export function runInputOf(body: unknown): RunInput {
   const tools = listIn(body, 'tools', isNamed, 'a tool with a name', [])
   const context = listIn(body, 'context', isRecord, 'an object', [])
   for (const name of ['messages', 'state'] as const) storableJson(body[name] ?? null, name)
-  const { retry, rewind } = Object(forwardedProps)
+  const { retry, rewind, regenerate } = Object(forwardedProps)
   return {
     threadId,
     runId,
     messages,
     resume,
     isRetry: retry === true,
+    isRegeneration: regenerate === true,
     rewind: isText(rewind) ? rewind : undefined,
     state: isRecord(state) ? state : {},
     isOlder: !isText(protocolVersion),

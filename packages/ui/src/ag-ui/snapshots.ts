@@ -1,13 +1,11 @@
 /** Makes snapshots that replace the messages of a client with those of a thread. */
 
+import { PROGRESS } from './activities.ts'
 import { sameArguments } from './step-messages.ts'
 import type { AgUiEvent, AgUiMessage } from './wire.ts'
 
 /** The members of a client's message that matter here. */
 export type HeldMessage = Pick<AgUiMessage, 'id' | 'role'>
-
-/** The type of the activities that this package sends. */
-export const PROGRESS = 'tool-progress'
 
 /**
  * A client applies a snapshot as follows: messages that it has keep their places, others are appended, and messages that the snapshot lacks

@@ -1,3 +1,4 @@
+import { textOf } from '@meanwhile/core'
 import { createThreads, memoryThreads } from '@meanwhile/threads'
 import type { UIMessage } from 'ai'
 import { expect, test } from 'vitest'
@@ -153,6 +154,36 @@ test('a stop keeps the text so far, and the page can send another message (UI2)'
   expect(cardOf(page, 'slow')).toMatchObject({ state: 'output-error' })
   await page.sendMessage({ text: 'hello' })
   await equal(handler, page)
+})
+
+test('a stop drops the queued messages if it says so, and otherwise keeps them for the next message (UI2)', async () => {
+  for (const [id, body, queued] of [
+    ['dropped', { queue: 'drop' }, []],
+    ['kept', {}, ['hello']],
+  ] as const) {
+    const { handler, threads } = open()
+    await threads.send(id, 'slow')
+    await post(handler, '', { id, messages: [said('hello')] })
+    expect((await history(handler, id)).at(-1)?.metadata).toEqual({ queued: true })
+    expect((await post(handler, `/${id}/stop`, { queue: 'all' })).status).toBe(400)
+    expect((await threads.read(id)).status).toBe('running')
+    expect((await post(handler, `/${id}/stop`, body)).status).toBe(204)
+    const state = await threads.read(id)
+    expect(state.turns.map(({ status }) => status)).toEqual(['stopped'])
+    expect(state.queued.map(({ message }) => textOf(message))).toEqual(queued)
+  }
+})
+
+test('a message that a page sends as it was in the queue is not shown as queued (UI2)', async () => {
+  const { handler } = open()
+  const sent = async (metadata: unknown) => {
+    await (await post(handler, '', { id: 't', messages: [{ ...said('hello'), metadata }], messageId: null })).text()
+    return (await history(handler, 't')).at(-2)?.metadata
+  }
+  expect(await sent({ queued: true, from: 'ada' })).toEqual({ from: 'ada' })
+  const edited = { ...said('hello again'), metadata: { queued: true } }
+  await (await post(handler, '', { id: 't', messages: [edited], messageId: edited.id })).text()
+  expect((await history(handler, 't')).at(-2)).not.toHaveProperty('metadata')
 })
 
 test('a page that disconnects stops nothing (UI1)', async () => {

@@ -11,7 +11,7 @@ import { CROSS_SITE, isJson, mayBeForged, pathBelow } from '../requests.ts'
 import { jsonResponse, noContent, refusalResponse } from '../responses.ts'
 import { questionOf } from '../turn/question-of.ts'
 import { Visit } from '../visit.ts'
-import { answersTo, type ChatRequest, ChatRequestError, chatRequest } from './chat-request.ts'
+import { answersTo, type ChatRequest, ChatRequestError, chatRequest, queueIn } from './chat-request.ts'
 import { type HistoryOptions, toUIMessages } from './history.ts'
 import { type StreamOptions, streamResponse } from './stream.ts'
 
@@ -35,7 +35,7 @@ const LATE = 30_000
  * - `POST base`: a message, an edited one, a request for another answer, or answers to questions. Only the last message in the body is used.
  * - `GET base/:id`: `{ status, messages }`, the thread as UI messages.
  * - `GET base/:id/stream`: the running turn from its beginning; for 30 s also a turn that has ended or asked a question; otherwise 204.
- * - `POST base/:id/stop`: stops the turn; 204.
+ * - `POST base/:id/stop`: stops the turn; 204. With the body `{ queue: 'drop' }` it also drops the queued messages.
  *
  * A request that fails has a sentence as its response, and the name of the error in the header `x-error`: 400 if it is malformed, 403 if `allow` or `open`
  * returned a value that does not admit it, 404 for an unknown path or message, 409 if the thread is in the wrong state for it, 410 for a deleted
@@ -86,9 +86,10 @@ export function chatHandler<Context = unknown>(
   async function ofThread(request: Request, report: Report, thread: string, route: string): Promise<Response> {
     if (route === 'POST stop' && mayBeForged(request))
       return refusalResponse('CrossSiteRequest', { status: 403, message: CROSS_SITE })
+    const queue = route === 'POST stop' && isJson(request) ? queueIn(await jsonBody(request, maxBytes)) : 'keep'
     const visit = new Visit<Context>(given, request, thread)
     if (route === 'POST stop') {
-      await visit.stop(request.signal)
+      await visit.stop(request.signal, queue)
       return noContent()
     }
     await visit.ask('read', undefined)

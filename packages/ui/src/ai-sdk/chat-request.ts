@@ -4,8 +4,7 @@ import { type Json, type PendingInterrupt, UnknownInterruptError, type UserMessa
 import { MalformedBodyError, storableJson } from '../body.ts'
 import { isRecord } from '../is-record.ts'
 import { checkFiles, type FileRules } from '../page-files.ts'
-import { cardIdOf } from '../turn/card.ts'
-import { askedOnCards, isAboutShown, questionOf } from '../turn/question-of.ts'
+import { askedOnCards, cardOfQuestion, isAboutShown, questionOf } from '../turn/question-of.ts'
 import type { Question } from '../turn/turn-update.ts'
 import { displayOf, isUserPart, userMessageOf } from './user-message.ts'
 
@@ -27,6 +26,8 @@ export type ChatRequest = { readonly thread: string } & (
       /** The id of the last message, which is the id of its turn. */
       readonly turn: unknown
       readonly cards: readonly Card[]
+      /** The ids of the questions that the message shows. Undefined: its metadata does not say. */
+      readonly shown: ReadonlySet<unknown> | undefined
       readonly answers: Readonly<Record<string, Json>>
     }
 )
@@ -63,7 +64,7 @@ export function chatRequest(body: unknown, files: FileRules | false): ChatReques
   if (!Array.isArray(last.parts)) throw new MalformedBodyError(`${at}.parts`, 'a list')
   if (last.role === 'assistant') {
     const cards = last.parts.flatMap((part, index) => (isRecord(part) ? [cardIn(part, `${at}.parts[${index}]`)] : []))
-    return { thread, kind: 'answer', turn: last.id, cards, answers: answersIn(answers) }
+    return { thread, kind: 'answer', turn: last.id, cards, shown: shownIn(last.metadata), answers: answersIn(answers) }
   }
   if (last.role !== 'user') throw new MalformedBodyError(`${at}.role`, 'user or assistant')
   if (typeof last.id !== 'string') throw new MalformedBodyError(`${at}.id`, 'a text')
@@ -87,10 +88,26 @@ export function chatRequest(body: unknown, files: FileRules | false): ChatReques
   }
 }
 
+/**
+ * What a stop does to the queued messages. A stop needs no body.
+ *
+ * @throws {MalformedBodyError} It is neither `keep` nor `drop`.
+ */
+export function queueIn(body: unknown): 'keep' | 'drop' {
+  const { queue = 'keep' } = isRecord(body) ? body : {}
+  if (queue !== 'keep' && queue !== 'drop') throw new MalformedBodyError('queue', 'keep or drop')
+  return queue
+}
+
 function answersIn(answers: unknown): Readonly<Record<string, Json>> {
   if (!isRecord(answers))
     throw new MalformedBodyError('answers', 'an object with an answer for the id of each question')
   return storableJson(answers, 'answers') as Readonly<Record<string, Json>>
+}
+
+function shownIn(metadata: unknown): ReadonlySet<unknown> | undefined {
+  const { questions } = Object(metadata)
+  return Array.isArray(questions) ? new Set(questions.map((question) => Object(question).id)) : undefined
 }
 
 function cardIn(part: Readonly<Record<string, unknown>>, at: string): Card {
@@ -105,7 +122,8 @@ function cardIn(part: Readonly<Record<string, unknown>>, at: string): Card {
 
 /**
  * Returns the answers to the open questions: from the cards of the page, and those by id. `waiting`: the turn that waits. The cards of another turn
- * answer nothing, because their calls may have the same ids, and neither does a card that shows another input than its question.
+ * answer nothing, because their calls may have the same ids, and neither does a card that shows another input than its question, nor an output on a card
+ * whose question the message does not show: it belongs to an earlier call with the same id.
  *
  * @throws {UnknownInterruptError} The question of a card is no longer open, or is about another input.
  * @throws {ChatRequestError} There is no answer.
@@ -113,7 +131,7 @@ function cardIn(part: Readonly<Record<string, unknown>>, at: string): Card {
 export function answersTo(
   interrupts: readonly PendingInterrupt[],
   waiting: string | undefined,
-  { turn, cards, answers }: ChatRequest & { readonly kind: 'answer' },
+  { turn, cards, shown, answers }: ChatRequest & { readonly kind: 'answer' },
 ): Readonly<Record<string, Json>> {
   const all = turn === waiting ? interrupts.map(questionOf) : []
   const open = all.filter((question) => isAboutShown(question, inputsShown(question, cards)))
@@ -122,13 +140,14 @@ export function answersTo(
   const byCards = answeredByCards(open).flatMap(({ id, kind, cardId }): [string, Json][] => {
     // A client adds a second card to a later step if the input has changed.
     const own = cards.filter(({ toolCallId }) => toolCallId === cardId)
-    const given = own.slice(-1).map(outputIn)
+    const given = shown?.has(id) === false ? [] : own.slice(-1).map(outputIn)
     const [answer] = (kind === 'approval' ? own.map((one) => approvalIn(one, id)) : given).filter(isGiven)
     return answer === undefined ? [] : [[id, answer]]
   })
   const given = { ...Object.fromEntries(byCards), ...answers }
   if (Object.keys(given).length > 0) return given
-  const late = cards.flatMap((card) => (isLate(card, open) ? [card.toolCallId ?? ''] : []))
+  const asked = open.filter(({ id }) => shown?.has(id) !== false)
+  const late = cards.flatMap((card) => (isLate(card, asked) ? [card.toolCallId ?? ''] : []))
   if (late.length > 0) throw new UnknownInterruptError(late)
   throw new ChatRequestError('This answers no open question.')
 }
@@ -141,10 +160,11 @@ function answeredByCards(
   open: readonly Question[],
 ): readonly { readonly id: string; readonly kind: Question['kind']; readonly cardId: string }[] {
   const first = new Map<string, { readonly id: string; readonly kind: Question['kind']; readonly cardId: string }>()
-  const others = open.filter(({ kind, callId, card }) => kind === 'other' && callId !== undefined && !card)
-  for (const { id, kind, card, callId = '' } of [...askedOnCards(open), ...others]) {
-    const cardId = card?.id ?? cardIdOf([{ callId }])
-    if (!first.has(cardId)) first.set(cardId, { id, kind, cardId })
+  const others = open.filter(({ kind, card }) => kind === 'other' && !card)
+  for (const question of [...askedOnCards(open), ...others]) {
+    const { id, kind } = question
+    const cardId = cardOfQuestion(question)
+    if (cardId !== undefined && !first.has(cardId)) first.set(cardId, { id, kind, cardId })
   }
   return [...first.values()]
 }
@@ -160,7 +180,7 @@ function inputsShown({ id, kind, card }: Question, cards: readonly Card[]): read
 function isLate(card: Card, open: readonly Question[]): boolean {
   const { toolCallId, approval } = card
   if (card.state === 'approval-responded') return open.every(({ id }) => id !== approval?.id)
-  return outputIn(card) !== undefined && open.every(({ card, callId }) => (card?.id ?? callId) !== toolCallId)
+  return outputIn(card) !== undefined && open.every((question) => cardOfQuestion(question) !== toolCallId)
 }
 
 function isGiven(answer: Json | undefined): answer is Json {

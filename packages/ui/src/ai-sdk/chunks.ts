@@ -6,7 +6,7 @@ import { callErrorText, outputShown, type Present, resultShown, turnErrorText } 
 import { cardIdOf } from '../turn/card.ts'
 import type { CardAnswer, InnerCall, PartType, Question, TurnUpdate } from '../turn/turn-update.ts'
 import { type CallState, type ChatMetadata, chatQuestion } from './message-metadata.ts'
-import { partsOf } from './user-message.ts'
+import { isDataPart, partsOf, shownUserMessage } from './user-message.ts'
 
 export interface ChunkOptions extends Present {
   /** The id of the UI message. Default: the id of the turn, or of the run. */
@@ -22,7 +22,7 @@ export interface UIChunksOptions extends ChunkOptions {
 }
 
 type CallUpdate = Extract<TurnUpdate, { type: 'call' | `call-${string}` }>
-type ResultUpdate = Extract<TurnUpdate, { type: `${string}-result` }>
+type ResultUpdate = Pick<Extract<TurnUpdate, { type: 'call-result' }>, 'message' | 'isDenied' | 'isRunning' | 'isEarly'>
 
 export class UIChunks {
   readonly #options: UIChunksOptions
@@ -85,6 +85,7 @@ export class UIChunks {
       case 'call-delta':
         return [{ type: 'tool-input-delta', toolCallId: cardOf(update), inputTextDelta: update.delta }]
       case 'call': {
+        if (update.isTold) return []
         const { id: callId, name: toolName, input, providerResult } = update.call
         const toolCallId = cardOf({ callId })
         const isOfProvider = providerResult !== undefined && { providerExecuted: true }
@@ -128,13 +129,13 @@ export class UIChunks {
     ]
   }
 
-  #result(toolCallId: string, { message, isDenied, ...more }: ResultUpdate): UIMessageChunk {
+  #result(toolCallId: string, { message, isDenied, isRunning, isEarly }: ResultUpdate): UIMessageChunk {
     if (isDenied) return { type: 'tool-output-denied', toolCallId }
     if (message.isError)
       return { type: 'tool-output-error', toolCallId, errorText: callErrorText(this.#options, message), dynamic: true }
-    const isRunning = 'isRunning' in more && { preliminary: true }
     const output = resultShown(this.#options, message)
-    return { type: 'tool-output-available', toolCallId, output, dynamic: true, ...isRunning }
+    const isPreliminary = (isRunning || isEarly) && { preliminary: true }
+    return { type: 'tool-output-available', toolCallId, output, dynamic: true, ...isPreliminary }
   }
 
   #reset(): readonly UIMessageChunk[] {
@@ -144,10 +145,14 @@ export class UIChunks {
     return open ? [{ type: `${open.part}-end`, id: open.id }] : []
   }
 
-  #userMessage({ id, message }: TurnUpdate & { readonly type: 'user-message' }): readonly UIMessageChunk[] {
-    const parts = partsOf(message)
-    if (this.#options.version === 6) return [{ type: 'data-user-message', id, data: { parts } }]
-    return [{ type: 'steering-message', id, parts }]
+  #userMessage({ id, message, display }: TurnUpdate & { readonly type: 'user-message' }): readonly UIMessageChunk[] {
+    if (this.#options.version === 6) return [{ type: 'data-user-message', id, data: shownUserMessage(message, display) }]
+    const said = { type: 'steering-message', id, parts: partsOf(message) } as const
+    // This version admits only texts and files in the message.
+    const { parts, ...more } = shownUserMessage(message, display)
+    const data = { ...more, parts: parts.filter(isDataPart) }
+    const hasData = data.parts.length > 0 || data.metadata !== undefined
+    return hasData ? [said, { type: 'data-steering', id, data }] : [said]
   }
 
   #end({ status, error, usage }: TurnUpdate & { readonly type: 'turn-end' }): readonly UIMessageChunk[] {

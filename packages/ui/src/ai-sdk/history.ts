@@ -3,11 +3,12 @@
 import type { Json, UserMessage } from '@meanwhile/core'
 import type { ThreadState } from '@meanwhile/threads'
 import type { UIMessageChunk } from 'ai'
+import { isRecord } from '../is-record.ts'
 import type { Present } from '../present.ts'
 import { turnsOfThread } from '../turn/thread-turns.ts'
 import type { TurnUpdate } from '../turn/turn-update.ts'
 import { UIChunks } from './chunks.ts'
-import type { ChatDataTypes, ChatMessage, ChatMetadata } from './message-metadata.ts'
+import type { ChatMessage, ChatMetadata } from './message-metadata.ts'
 import { shownUserMessage } from './user-message.ts'
 
 /** The options of `toUIMessages`. */
@@ -16,11 +17,11 @@ export interface HistoryOptions extends Present {
   readonly version?: 6 | 7
 }
 
-/** Returns a user message and an assistant message for each turn; the assistant message has the id of the turn. Queued messages are at the end. */
+/** Returns a user message and an assistant message for each turn; the assistant message has the id of the turn. Queued messages are at the end, with `queued` in their metadata. */
 export function toUIMessages(state: ThreadState, options: HistoryOptions = {}): ChatMessage[] {
   const messages = turnsOfThread(state).flatMap(({ updates }) => messagesOf(updates, options))
   const queued = state.queued.flatMap(({ id, message, display }) =>
-    message.role === 'user' ? [userMessage(id, message, display)] : [],
+    message.role === 'user' ? [queuedMessage(userMessage(id, message, display))] : [],
   )
   return [...messages, ...queued]
 }
@@ -37,6 +38,12 @@ function messagesOf(updates: readonly TurnUpdate[], options: HistoryOptions): Ch
 /** Its metadata and data have the types that the page gave them. */
 function userMessage(id: string, message: UserMessage, display: Json | undefined): ChatMessage {
   return { id, role: 'user', ...shownUserMessage(message, display) } as ChatMessage
+}
+
+/** Only metadata that are an object can have the mark. */
+function queuedMessage({ metadata, ...message }: ChatMessage): ChatMessage {
+  const own: unknown = metadata
+  return { ...message, metadata: (isRecord(own) || own === undefined ? { ...own, queued: true } : own) as ChatMetadata }
 }
 
 type Part = ChatMessage['parts'][number]
@@ -130,11 +137,8 @@ function messageOf(chunks: readonly UIMessageChunk[]): ChatMessage {
         append({ type: 'steering-message', id: chunk.id, parts: chunk.parts })
         break
       case 'data-user-message':
-        append({
-          type: 'data-user-message',
-          ...(chunk.id !== undefined && { id: chunk.id }),
-          data: chunk.data as ChatDataTypes['user-message'],
-        })
+      case 'data-steering':
+        append({ type: chunk.type, ...(chunk.id !== undefined && { id: chunk.id }), data: chunk.data } as Part)
         break
     }
   }

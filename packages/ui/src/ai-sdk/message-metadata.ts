@@ -1,31 +1,40 @@
 /** The types of the messages of a chat, for the page. */
 
 import type { Json, JsonSchema, Usage } from '@meanwhile/core'
-import type { FileUIPart, TextUIPart, UIMessage } from 'ai'
-import { cardIdOf } from '../turn/card.ts'
+import type { DataUIPart, FileUIPart, TextUIPart, UIDataTypes, UIMessage } from 'ai'
+import { cardOfQuestion } from '../turn/question-of.ts'
 import type { Question } from '../turn/turn-update.ts'
 
 /** A UI message of a chat: `useChat<ChatMessage>`. */
 export type ChatMessage = UIMessage<ChatMetadata, ChatDataTypes>
 
-/** Data parts for a page. `onData` of `useChat` receives `data-call`; in version 6, `data-user-message` is a steering message. */
+/**
+ * Data parts for a page. `onData` of `useChat` receives `data-call`; in version 6, `data-user-message` is a steering message. In version 7 `data-steering`
+ * follows a part `steering-message` with the same id, if that has metadata or data.
+ */
 export type ChatDataTypes = {
   readonly call: CallState
-  readonly 'user-message': { readonly parts: (TextUIPart | FileUIPart)[] }
+  readonly 'user-message': {
+    readonly metadata?: unknown
+    readonly parts: readonly (TextUIPart | FileUIPart | DataUIPart<UIDataTypes>)[]
+  }
+  readonly steering: { readonly metadata?: unknown; readonly parts: readonly DataUIPart<UIDataTypes>[] }
 }
 
 /** The state of a running call, in addition to its card. */
 export interface CallState {
   /** The id of the call. */
   readonly toolCallId: string
-  /** `settled`: the result exists, and is shown as soon as the model has finished. */
+  /** `settled`: the result exists. It counts as soon as the model has finished. */
   readonly state: 'running' | 'settled'
   /** Whether the model was still writing its response. */
   readonly isEarly: boolean
 }
 
-/** The `metadata` of the UI message of a turn. */
+/** The `metadata` of the UI message of a turn. A message of the user has only its own metadata, and `queued`. */
 export interface ChatMetadata {
+  /** Set while a message of the user waits in the queue: its turn has not begun. The server sets it, and ignores it in what a page sends. */
+  readonly queued?: true
   /** The status of the turn. `waiting`: it waits for an answer. */
   readonly status: 'running' | 'waiting' | 'completed' | 'stopped' | 'failed'
   /** The questions that wait for an answer; empty unless the turn waits. */
@@ -54,8 +63,9 @@ export interface ChatQuestion {
   readonly title?: string
 }
 
-export function chatQuestion({ id, payload, answerSchema, callId, card }: Question): ChatQuestion {
-  const toolCallId = card?.id ?? (callId === undefined ? undefined : cardIdOf([{ callId }]))
+export function chatQuestion(question: Question): ChatQuestion {
+  const { id, payload, answerSchema, card } = question
+  const toolCallId = cardOfQuestion(question)
   return {
     id,
     payload,

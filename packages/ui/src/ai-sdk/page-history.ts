@@ -34,8 +34,16 @@ export class PageHistory {
     this.#shown = loaded.map(({ id, role }) => ({ id, role }))
   }
 
-  /** @throws {ReplacedBranchError} The list has messages that were replaced. */
-  changeTo(messages: readonly ShownMessage[], trigger: 'submit-message' | 'regenerate-message'): PageChange {
+  /**
+   * `messageId`: that of the request.
+   *
+   * @throws {ReplacedBranchError} The list has messages that were replaced.
+   */
+  changeTo(
+    messages: readonly ShownMessage[],
+    trigger: 'submit-message' | 'regenerate-message',
+    messageId?: string,
+  ): PageChange {
     const last = messages.at(-1)
     if (messages.some(({ id }) => this.#replaced.has(id))) throw new ReplacedBranchError()
     const ids = new Set(messages.map(({ id }) => id))
@@ -46,10 +54,13 @@ export class PageHistory {
     const isEdit =
       trigger === 'submit-message' && last?.role === 'user' && !wasShown(last) && (!before || wasShown(before))
     const replacing = isEdit ? cut.find(({ role }) => role === 'user')?.id : undefined
+    const isReplacement =
+      last?.role === 'user' && (trigger === 'regenerate-message' || (replacing ?? messageId) !== undefined)
     return {
       ...(replacing !== undefined && { replacing }),
       commit: () => {
-        for (const { id } of cut) this.#replaced.add(id)
+        // A page may also hide messages, and show them again later: the server still has them.
+        if (isReplacement) for (const { id } of cut) this.#replaced.add(id)
         this.#shown = messages.map(({ id, role }) => ({ id, role }))
       },
     }

@@ -4,8 +4,11 @@ import { createThreads, memoryThreads } from '@meanwhile/threads'
 import type { UIMessageChunk } from 'ai'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { collected } from '../../test/collected.ts'
+import { gate } from '../../test/gate.ts'
 import { compared, history, Page, post, settled } from '../../test/page.ts'
-import { chatHandler } from './index.ts'
+import { seven } from '../../test/peer.ts'
+import { chatHandler, toUIMessageStream } from './index.ts'
 
 const ask = tool({
   name: 'ask',
@@ -83,6 +86,43 @@ test('the metadata and the data of a message are kept for the page, also after a
     expect.stringContaining('a list with a text or a file'),
   ])
 })
+
+test.for([6, 7] as const)(
+  'the metadata and the data of a message that steers are kept for the page, live and loaded again, in version %i (UI2, UI3)',
+  async (version) => {
+    const { opened, open: go } = gate()
+    const waiting = tool({ name: 'wait', description: 'Waits.', input: z.object({}), execute: () => opened }) as Tool
+    const model = scriptedModel([respond(call('wait', {})), respond(say('Done.'))])
+    const agent = createAgent({ model, tools: [waiting] })
+    const threads = createThreads({ agent, store: memoryThreads(), whenBusy: 'steer' })
+    const handler = chatHandler({ threads, open: () => undefined, version })
+    const turn = await threads.send('t', 'Go')
+    const parts = [
+      { type: 'data-place', id: 'p', data: { city: 'Bonn' } },
+      { type: 'text', text: 'Hurry' },
+    ]
+    const message = { id: 'm', role: 'user', metadata: { at: 7 }, parts }
+    const response = await post(handler, '', { id: 't', messages: [message] })
+    go()
+    await Promise.all([response.text(), turn.result])
+    const shown =
+      version === 6
+        ? [{ type: 'data-user-message', id: 'm', data: { metadata: { at: 7 }, parts } }]
+        : [
+            { type: 'steering-message', id: 'm', parts: parts.slice(1) },
+            { type: 'data-steering', id: 'm', data: { metadata: { at: 7 }, parts: parts.slice(0, 1) } },
+          ]
+    const loaded = (await history(handler, 't')).at(-1)
+    expect(loaded?.parts.filter(({ type }) => /steering|data-/.test(type))).toEqual(shown)
+    if (version === 7) {
+      const chunks = await collected(toUIMessageStream(turn.events()))
+      const live = await seven.read(chunks)
+      expect(compared(live ? [live] : [])).toEqual(compared(loaded ? [loaded] : []))
+    }
+    expect(model.requests.at(-1)?.messages.at(-1)).toMatchObject({ role: 'user', content: 'Hurry' })
+    await threads.close()
+  },
+)
 
 test('a refusal is a sentence, which useChat shows as it is (UI2)', async () => {
   const { page, threads } = open()

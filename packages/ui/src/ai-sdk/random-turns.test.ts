@@ -25,6 +25,8 @@ const TEXTS = [
   'story',
   'hooked',
   'unasked',
+  'early',
+  'early choose',
 ] as const
 
 /** A user message, and what happens after this many events of its turn. */
@@ -114,10 +116,10 @@ async function played(threads: Threads, all: readonly Said[], open: () => void):
   return followed
 }
 
-test('whatever happens in between, a browser ends up with the messages of the thread (UI1, UI2, UI3, UI5, W35)', async () => {
+test('whatever happens in between, a browser ends up with the messages of the thread (UI1, UI2, UI3, UI5, W35, W39)', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(said, { minLength: 1, maxLength: 3 }), async (all) => {
-      const { agent, asked, open } = chat()
+    fc.asyncProperty(fc.array(said, { minLength: 1, maxLength: 3 }), fc.boolean(), async (all, isEarly) => {
+      const { agent, asked, open } = chat({ early: isEarly })
       const threads = createThreads({ agent, store: memoryThreads() })
       const followed = await played(threads, all, open)
       const state = await threads.read('t')

@@ -95,6 +95,8 @@ test('a call that started early keeps its card, has one result, and appears agai
   })
   expect(ofCalls).toEqual([
     'tool-input-start',
+    'tool-input-available',
+    'tool-output-available preliminary',
     'tool-output-available preliminary',
     'reset-step',
     'tool-input-start',
@@ -370,16 +372,18 @@ test('a message with a file is shown as it was sent (UI2)', async () => {
   expect(toUIMessages(await threads.read('t'))[0]).toEqual({ id: 'm1', role: 'user', parts })
 })
 
-test('queued messages are at the end of the history (UI2)', async () => {
+test('queued messages are at the end of the history, and their metadata say so, next to their own (UI2)', async () => {
   const { agent } = chat()
   const threads = createThreads({ agent, store: memoryThreads() })
   await threads.send('t', 'slow', { messageId: 'm1' })
   await threads.send('t', 'hello', { messageId: 'm2' })
-  expect(toUIMessages(await threads.read('t')).at(-1)).toEqual({
-    id: 'm2',
-    role: 'user',
-    parts: [{ type: 'text', text: 'hello' }],
-  })
+  await threads.send('t', 'more', { messageId: 'm3', display: { metadata: { from: 'ada' } } })
+  const [first, ...queued] = toUIMessages(await threads.read('t'))
+  expect(first).toEqual({ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'slow' }] })
+  expect(queued.slice(-2)).toEqual([
+    { id: 'm2', role: 'user', metadata: { queued: true }, parts: [{ type: 'text', text: 'hello' }] },
+    { id: 'm3', role: 'user', metadata: { from: 'ada', queued: true }, parts: [{ type: 'text', text: 'more' }] },
+  ])
   await threads.close()
 })
 

@@ -96,7 +96,12 @@ async function* uiMessageChunks(
   { after, hold, ...options }: StreamOptions,
 ): AsyncGenerator<UIMessageChunk, void> {
   const chunks = new UIChunks(options)
-  const updates = turnUpdates(events, { ...(after !== undefined && { after }), ...(hold !== undefined && { hold }) })
+  const updates = turnUpdates(events, {
+    ...(after !== undefined && { after }),
+    ...(hold !== undefined && { hold }),
+    // Version 6 cannot take a card back.
+    early: options.version !== 6,
+  })
   let finish: UIMessageChunk | undefined
   for await (const update of updates) {
     if (update.type === 'turn-waiting') finish = { type: 'finish', finishReason: 'tool-calls' }

@@ -5,7 +5,7 @@ import type { UIMessage } from 'ai'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { gate } from '../../test/gate.ts'
-import { compared, history, Page, post } from '../../test/page.ts'
+import { compared, history, Page, post, settled } from '../../test/page.ts'
 import { chatHandler } from './index.ts'
 import { ReplacedBranchError, threadTransport } from './thread-transport.ts'
 
@@ -21,23 +21,32 @@ function chat() {
         new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
       ]).then(() => 'done'),
   }) as Tool
+  const pick = tool({ name: 'pick', description: 'Picks a colour.', input: z.object({}) }) as Tool
   const read: (readonly string[])[] = []
   const model = scriptedModel(
     Array.from({ length: 20 }, () => ({ messages }) => {
       read.push(messages.map((message) => textOf(message)))
       const last = messages.at(-1)
       const text = last ? textOf(last) : ''
+      if (text === 'pick') return respond(call('slow', {}), call('pick', {}, { id: 'c' }))
       return text === 'slow' ? respond(say('I wait.'), call('slow', {})) : respond(say(`You said ${text}.`))
     }),
   )
-  const threads = createThreads({ agent: createAgent({ model, tools: [slow] }), store: memoryThreads() })
+  const threads = createThreads({ agent: createAgent({ model, tools: [slow, pick] }), store: memoryThreads() })
   const handler = chatHandler({ threads, open: () => undefined })
   const asked: string[] = []
+  /** A request reaches the server after this. */
+  let arrival: Promise<void> | undefined
+  const delay = (until: Promise<void>) => {
+    arrival = until
+  }
   const fetching = async (url: string | URL | Request, init?: RequestInit) => {
     const request = new Request(url, init)
     asked.push(`${request.method} ${new URL(request.url).pathname}`)
-    const response = await handler(request)
     const { signal } = request
+    await arrival
+    signal.throwIfAborted()
+    const response = await handler(request)
     signal.throwIfAborted()
     return response.body
       ? new Response(response.body.pipeThrough(new TransformStream(), { signal }), response)
@@ -48,7 +57,7 @@ function chat() {
     const transport = threadTransport({ api, fetch: fetching as typeof fetch, loaded: messages, headers: { a: 'b' } })
     return new Page(handler, 't', messages, { transport })
   }
-  return { threads, handler, page, read, asked, open }
+  return { threads, handler, page, read, asked, open, delay }
 }
 
 const texts = (messages: readonly UIMessage[]) =>
@@ -96,6 +105,26 @@ test('a page that has loaded the chat again, after another tab has edited it, ad
   expect(one.error).toBeUndefined()
   expect(compared(one.messages)).toEqual(compared(await history(handler, 't')))
   expect(read.at(-1)).toEqual(['a', 'You said a.', 'b2', 'You said b2.', 'c'])
+})
+
+test('a page that hides a message while it answers shows it again later, and can send (W36)', async () => {
+  const { handler, threads, page, open } = chat()
+  const asked = page().sendMessage({ text: 'pick' })
+  await vi.waitFor(async () => expect((await threads.read('t')).status).toBe('running'))
+  const queued = await threads.send('t', 'later')
+  open()
+  await asked
+  // The message waits for the answer, so the page takes it out of its list until then.
+  const one = page(await history(handler, 't'))
+  expect(texts(one.messages).at(-1)).toBe('later')
+  one.messages = one.messages.slice(0, 2)
+  await one.addToolOutput({ tool: 'pick', toolCallId: 'c', output: 'red' })
+  await queued.result
+  await settled(one)
+  one.messages = await history(handler, 't')
+  await one.sendMessage({ text: 'a' })
+  expect(one.error).toBeUndefined()
+  expect(texts(await history(handler, 't'))).toEqual(texts(one.messages))
 })
 
 test('regenerate and edit of useChat replace the turn, and a branch that was replaced is refused (W36)', async () => {
@@ -147,6 +176,45 @@ test('the stop button of a page stops the turn, and the next message does not wa
   expect(asked).toEqual(['POST /api/chat', 'POST /api/chat/t/stop', 'POST /api/chat'])
   expect((await threads.read('t')).turns.map(({ status }) => status)).toEqual(['stopped', 'completed'])
   expect(texts(await history(handler, 't')).at(-1)).toBe('You said b.')
+})
+
+test('a stop before the response has begun reaches the turn of its message, and the next message comes after it (W36)', async () => {
+  const { handler, threads, page, asked, delay } = chat()
+  const { opened: arrival, open: arrive } = gate()
+  delay(arrival)
+  const one = page()
+  const sent = one.sendMessage({ text: 'slow' })
+  await vi.waitFor(() => expect(asked).toHaveLength(1))
+  await one.stop()
+  await sent
+  expect(one.status).toBe('ready')
+  const next = one.sendMessage({ text: 'b' })
+  expect((await threads.read('t')).turns).toEqual([])
+  arrive()
+  await next
+  expect(asked).toEqual(['POST /api/chat', 'POST /api/chat/t/stop', 'POST /api/chat'])
+  expect((await threads.read('t')).turns.map(({ status }) => status)).toEqual(['stopped', 'completed'])
+  expect(texts(await history(handler, 't')).at(-1)).toBe('You said b.')
+})
+
+test('the stop of a message that the server refuses stops no other turn (W36)', async () => {
+  const { handler, threads, page, asked, open, delay } = chat()
+  const running = page().sendMessage({ text: 'slow' })
+  await vi.waitFor(async () => expect((await threads.read('t')).status).toBe('running'))
+  const { opened: arrival, open: arrive } = gate()
+  delay(arrival)
+  const one = page(await history(handler, 't'))
+  const edited = one.sendMessage({ text: 'b', messageId: one.messages[0]?.id ?? '' })
+  await vi.waitFor(() => expect(asked).toHaveLength(2))
+  await one.stop()
+  await edited
+  arrive()
+  const next = one.sendMessage({ text: 'c' })
+  await vi.waitFor(() => expect(asked).toHaveLength(3))
+  open()
+  await Promise.all([running, next])
+  expect(asked).not.toContain('POST /api/chat/t/stop')
+  expect((await threads.read('t')).turns[0]?.status).toBe('completed')
 })
 
 test('the stop button of a page that has joined stops the turn, and a page that leaves stops nothing (W36)', async () => {

@@ -22,7 +22,8 @@ export interface ThreadTransportOptions<Message extends UIMessage> extends HttpC
  *
  * - If the page has cut its list before it sends a message, as assistant-ui does for an edit, the message replaces the first user message that was cut.
  * - If the page shows messages that the server no longer has, such as an earlier branch, a request rejects with `ReplacedBranchError`.
- * - If the page aborts, as the stop button of `useChat` does, it also stops the turn. The next message is sent after that.
+ * - If the page aborts, as the stop button of `useChat` does, it also stops the turn. The next message is sent after that. A stop
+ *   before the response has begun waits until the server has the message.
  *   A connection that breaks stops nothing, and neither does an abort before a resumed stream has begun.
  */
 export function threadTransport<Message extends UIMessage = UIMessage>(
@@ -46,27 +47,36 @@ class ThreadTransport<Message extends UIMessage> extends DefaultChatTransport<Me
   }
 
   override async sendMessages(options: SendOptions<Message>): Promise<ReadableStream<UIMessageChunk>> {
-    const { chatId, messages, trigger, abortSignal } = options
+    const { chatId, messages, trigger, headers, abortSignal } = options
     await this.#stops.get(chatId)
+    abortSignal?.throwIfAborted()
     const history = this.#historyOf(chatId)
-    const { replacing, commit } = history.changeTo(messages, trigger)
-    const stop = this.#stopping(chatId, options.headers, abortSignal)
-    try {
-      const messageId = replacing ?? options.messageId
-      const stream = await super.sendMessages({ ...options, messageId })
-      commit()
-      return followed(stream, history, stop.end)
-    } catch (error) {
-      stop.end()
-      throw error
-    }
+    const { replacing, commit } = history.changeTo(messages, trigger, options.messageId)
+    const connection = new AbortController()
+    const messageId = replacing ?? options.messageId
+    const begun = super.sendMessages({ ...options, messageId, abortSignal: connection.signal })
+    // A stop that arrives before the message would not find its turn.
+    const { end } = onAbort(abortSignal, () => {
+      this.#stops.set(
+        chatId,
+        begun.then(
+          () => {
+            connection.abort(abortSignal?.reason)
+            return this.#stop(chatId, headers)
+          },
+          () => undefined,
+        ),
+      )
+    })
+    void begun.then(commit, end)
+    return followed(await unlessAborted(begun, abortSignal), history, end)
   }
 
   override async reconnectToStream(options: ReconnectOptions<Message>): Promise<ReadableStream<UIMessageChunk> | null> {
     const { chatId, abortSignal } = options
     const stream = await super.reconnectToStream(options)
     if (!stream) return stream
-    const { end } = this.#stopping(chatId, options.headers, abortSignal)
+    const { end } = onAbort(abortSignal, () => void this.#stops.set(chatId, this.#stop(chatId, options.headers)))
     return followed(stream, this.#historyOf(chatId), end)
   }
 
@@ -74,13 +84,6 @@ class ThreadTransport<Message extends UIMessage> extends DefaultChatTransport<Me
     const history = this.#histories.get(chatId) ?? new PageHistory(this.#loaded)
     this.#histories.set(chatId, history)
     return history
-  }
-
-  /** Stops the turn if the signal aborts before `end` is called. */
-  #stopping(chatId: string, headers: SendOptions<Message>['headers'], signal: AbortSignal | undefined) {
-    const stop = () => void this.#stops.set(chatId, this.#stop(chatId, headers))
-    signal?.addEventListener('abort', stop, { once: true })
-    return { end: () => signal?.removeEventListener('abort', stop) }
   }
 
   async #stop(chatId: string, given: SendOptions<Message>['headers']): Promise<void> {
@@ -101,6 +104,20 @@ class ThreadTransport<Message extends UIMessage> extends DefaultChatTransport<Me
       // The turn continues, as the page shows when it is loaded again.
     }
   }
+}
+
+/** Calls `react` if the signal aborts before `end` is called. */
+function onAbort(signal: AbortSignal | undefined, react: () => void): { end(): void } {
+  signal?.addEventListener('abort', react, { once: true })
+  return { end: () => signal?.removeEventListener('abort', react) }
+}
+
+/** Rejects at once if the signal aborts first. */
+function unlessAborted<Value>(value: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const { end } = onAbort(signal, () => reject(signal?.reason))
+    value.then(resolve, reject).finally(end)
+  })
 }
 
 /** Notes the message of the turn, and calls `ended` at the end of the stream. */

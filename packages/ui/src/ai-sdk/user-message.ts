@@ -35,7 +35,8 @@ export function userMessageOf(message: unknown): UserMessage | undefined {
  *
  * @throws {MalformedBodyError} It cannot be stored as JSON.
  */
-export function displayOf({ metadata, parts }: Readonly<Record<string, unknown>>, at: string): Json | undefined {
+export function displayOf({ metadata: given, parts }: Readonly<Record<string, unknown>>, at: string): Json | undefined {
+  const metadata = withoutQueued(given)
   const all: readonly unknown[] = Array.isArray(parts) ? parts : []
   const data = all.flatMap((part, place) =>
     isDataPart(part) ? [{ place, part: storableJson(part, `${at}.parts[${place}]`) }] : [],
@@ -45,6 +46,13 @@ export function displayOf({ metadata, parts }: Readonly<Record<string, unknown>>
     ...(metadata !== undefined && { metadata: storableJson(metadata, `${at}.metadata`) }),
     ...(data.length > 0 && { data }),
   }
+}
+
+/** A page may send a message as it was in the queue. */
+function withoutQueued(metadata: unknown): unknown {
+  if (!isRecord(metadata) || !('queued' in metadata)) return metadata
+  const { queued: _, ...own } = metadata
+  return Object.keys(own).length > 0 ? own : undefined
 }
 
 /** The members of a user message of a page: with what {@link displayOf} has returned. */
@@ -65,7 +73,7 @@ export function isUserPart(part: unknown): boolean {
   return isDataPart(part) || contentPart(part) !== undefined
 }
 
-function isDataPart(part: unknown): part is DataUIPart<UIDataTypes> {
+export function isDataPart(part: unknown): part is DataUIPart<UIDataTypes> {
   return isRecord(part) && typeof part.type === 'string' && part.type.startsWith('data-')
 }
 

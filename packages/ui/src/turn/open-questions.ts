@@ -102,7 +102,9 @@ export class OpenQuestions {
 
   /** Closes all questions until they are sent again. `hasResult`: whether the result of a call was sent. */
   close(hasResult: (callId: string) => boolean, step: number): void {
-    for (const { callId, card } of this.#open.values()) {
+    for (const { kind, callId, card } of this.#open.values()) {
+      // A page would run its tool again.
+      if (kind === 'client-call') continue
       const call = callId === undefined || card?.title !== undefined ? undefined : this.#calls.get(callId)
       if (call && !hasResult(call.call.id)) this.#tell(call)
       if (card) this.#inner.goOn(card.id, step)

@@ -1,6 +1,7 @@
 /** The state of the open step: which updates its reader has received. */
 
-import { type AssistantMessage, type AssistantPart, callsOf, type ToolCall } from '@meanwhile/core'
+import { type AssistantMessage, type AssistantPart, callsOf, type ToolCall, type ToolMessage } from '@meanwhile/core'
+import { sameInput } from '@meanwhile/core/calls'
 import type { PartType, TurnUpdate } from './turn-update.ts'
 
 /** A text, as far as it was sent. */
@@ -14,8 +15,24 @@ interface ToldCall {
   readonly type: 'call'
   readonly callId: string
   readonly toolName: string
-  /** The last progress of the call. */
-  progress?: TurnUpdate
+  /** The JSON text of its input, as far as it was sent. */
+  text: string
+  /** The call with its whole input, which the model may still change. */
+  closed: ToolCall | undefined
+  /** Whether its tool was called before the message is committed. */
+  hasEntered: boolean
+  /** The call, if it was sent before the message is committed. */
+  early: ToolCall | undefined
+  /** What its card shows of its work: the last progress, or the result. */
+  shown: TurnUpdate | undefined
+}
+
+type ProgressUpdate = TurnUpdate & { readonly type: 'call-entered' | 'call-progress' | 'call-settled' }
+
+export interface StepOptions {
+  /** Whether calls are sent before their message is committed, once their tools run. */
+  readonly early: boolean
+  readonly tell: (update: TurnUpdate) => void
 }
 
 export class OpenStep {
@@ -30,6 +47,7 @@ export class OpenStep {
   /** Whether its `step-start` was sent. */
   isTold = false
   readonly #turn: string
+  readonly #isEarly: boolean
   readonly #tell: (update: TurnUpdate) => void
   #parts: (ToldText | ToldCall)[] = []
   /** The parts that are calls, by id. */
@@ -37,10 +55,11 @@ export class OpenStep {
   /** The last part, if it is a text that still streams. */
   #open: ToldText | undefined
 
-  constructor(turn: string, ordinal: number, number: number | undefined, tell: (update: TurnUpdate) => void) {
+  constructor(turn: string, ordinal: number, number: number | undefined, { early, tell }: StepOptions) {
     this.#turn = turn
     this.ordinal = ordinal
     this.number = number
+    this.#isEarly = early
     this.#tell = tell
   }
 
@@ -69,22 +88,66 @@ export class OpenStep {
     if (this.#calls.has(callId)) return
     this.#endPart()
     this.begin()
-    const call: ToldCall = { type: 'call', callId, toolName }
+    const call: ToldCall = {
+      type: 'call',
+      callId,
+      toolName,
+      text: '',
+      closed: undefined,
+      hasEntered: false,
+      early: undefined,
+      shown: undefined,
+    }
     this.#parts.push(call)
     this.#calls.set(callId, call)
     this.#tell({ type: 'call-start', callId, toolName })
   }
 
   writeCall(callId: string, delta: string): void {
-    if (this.#calls.has(callId)) this.#tell({ type: 'call-delta', callId, delta })
-  }
-
-  /** Sends the progress of a call. If the call's message is not committed yet, the update is sent again when it is. */
-  progress(callId: string, update: TurnUpdate): void {
     const part = this.#calls.get(callId)
     if (!part) return
-    if (!this.message) part.progress = update
+    part.text += delta
+    this.#tell({ type: 'call-delta', callId, delta })
+  }
+
+  /** The model has written the whole input of a call, and may still change it. */
+  closeCall(call: ToolCall): void {
+    const part = this.#calls.get(call.id)
+    if (!part) return
+    part.closed = call
+    this.#tellEarly(part)
+  }
+
+  /** Sends the progress of a call. If the call's message is not committed yet, what its card shows is sent again with the call. */
+  progress(callId: string, update: ProgressUpdate): void {
+    const part = this.#calls.get(callId)
+    if (!part) return
+    if (update.type === 'call-entered' && update.isEarly) {
+      part.hasEntered = true
+      this.#tellEarly(part)
+    }
+    if (!this.message) part.shown = update.type === 'call-progress' ? update : undefined
     this.#tell(update)
+  }
+
+  /** Sends the result of a call whose message is not committed yet, if the client has the call. */
+  settle(message: ToolMessage, callId: string): void {
+    const part = this.#calls.get(callId)
+    if (!part?.early || this.message) return
+    part.shown = { type: 'call-result', message, isEarly: true }
+    this.#tell(part.shown)
+  }
+
+  /** An early call does not count: all parts are sent again, without what was sent of it beyond its input. */
+  discard(callId: string): void {
+    const part = this.#calls.get(callId)
+    if (!part || this.message) return
+    part.hasEntered = false
+    if (!part.early) return
+    part.early = undefined
+    part.shown = undefined
+    this.#tell({ type: 'step-reset' })
+    for (const each of this.#parts) this.#tellAgain(each)
   }
 
   /** Removes all parts. Returns the ids of its calls. */
@@ -142,11 +205,38 @@ export class OpenStep {
     if (open) this.#tell({ type: 'part-end', part: open.type, id: open.id })
   }
 
+  #tellAgain(part: ToldText | ToldCall): void {
+    if (part.type === 'call') {
+      const { callId, toolName, text, early } = part
+      this.#tell({ type: 'call-start', callId, toolName })
+      if (text !== '') this.#tell({ type: 'call-delta', callId, delta: text })
+      if (early) this.#tellCall(part, { type: 'call', call: early, isEarly: true })
+      return
+    }
+    const { type, id, text } = part
+    this.#tell({ type: 'part-start', part: type, id })
+    this.#tell({ type: 'part-delta', part: type, id, delta: text })
+    if (part !== this.#open) this.#tell({ type: 'part-end', part: type, id })
+  }
+
+  /** Only calls whose tools run: no client executes them, and nobody is asked about them. */
+  #tellEarly(part: ToldCall): void {
+    const { closed: call, hasEntered, early } = part
+    if (!this.#isEarly || this.message || early || !call || !hasEntered) return
+    part.early = call
+    this.#tellCall(part, { type: 'call', call, isEarly: true })
+  }
+
+  #tellCall({ shown }: ToldCall, call: TurnUpdate & { readonly type: 'call' }): void {
+    this.#tell(call)
+    if (shown) this.#tell(shown)
+  }
+
   #callStands(call: ToolCall): void {
     this.startCall(call.id, call.name)
-    this.#tell({ type: 'call', call })
-    const progress = this.#calls.get(call.id)?.progress
-    if (progress) this.#tell(progress)
+    const part = this.#calls.get(call.id)
+    if (part?.early && sameInput(part.early.input, call.input)) this.#tell({ type: 'call', call, isTold: true })
+    else if (part) this.#tellCall(part, { type: 'call', call })
   }
 
   /** Whether the sent parts are the first of this message; the last may be incomplete. */

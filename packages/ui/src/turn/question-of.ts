@@ -33,6 +33,11 @@ export function askedOnCards(questions: readonly Question[]): readonly Question[
   return [...first.values()]
 }
 
+/** The id of the card of the call that asks, or that contains the question. Undefined if it is asked outside of any call. */
+export function cardOfQuestion({ card, callId }: Pick<Question, 'card' | 'callId'>): string | undefined {
+  return card?.id ?? (callId === undefined ? undefined : cardIdOf([{ callId }]))
+}
+
 /**
  * Whether the question is about one of the inputs that a page shows for it. A process that takes a turn over may repeat a model call whose question a page
  * has seen: then the new question may have the same id, about another input. `shown`: empty if the page has no card of the question.

@@ -28,12 +28,13 @@ export function turnsOfThread(state: ThreadState): readonly TurnOfThread[] {
   }
   for (const { id: messageId, turn, message, display } of state.messages) {
     const isStart = message.role === 'user' && starts.get(messageId) === turn
+    const shown = { messageId, ...(display !== undefined && { display }) }
     events
       .get(turn)
       ?.push(
         isStart
-          ? { type: 'turn-start', turn, message, messageId, ...(display !== undefined && { display }) }
-          : { type: 'message', message, messageId, runId: turn },
+          ? { type: 'turn-start', turn, message, ...shown }
+          : { type: 'message', message, runId: turn, ...shown },
         ...(inside.get(messageId) ?? []),
       )
   }

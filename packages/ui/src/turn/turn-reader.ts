@@ -35,10 +35,13 @@ interface TurnEnding {
 export interface ReaderOptions {
   /** Sends a step only when its message is committed, so that nothing has to be removed again. Default `false`. */
   readonly hold?: boolean
+  /** Sends a call as soon as its tool runs and its input is complete, before its message is committed. Default `false`. */
+  readonly early?: boolean
 }
 
 export class TurnReader {
   readonly #holds: boolean
+  readonly #isEarly: boolean
   #updates: TurnUpdate[] = []
   #turn: string | undefined
   #step: OpenStep | undefined
@@ -60,8 +63,9 @@ export class TurnReader {
   /** User messages since the last step: sent before the next one, or at the end of the turn. */
   #said: (TurnUpdate & { readonly type: 'user-message' })[] = []
 
-  constructor({ hold = false }: ReaderOptions = {}) {
+  constructor({ hold = false, early = false }: ReaderOptions = {}) {
     this.#holds = hold
+    this.#isEarly = early
   }
 
   /** Returns the updates for the next event. */
@@ -157,10 +161,17 @@ export class TurnReader {
       case 'tool-input-delta':
         this.#step?.writeCall(event.id, event.delta)
         break
+      case 'tool-input-closed':
+      case 'tool-call':
+        this.#step?.closeCall(event.call)
+        break
       case 'tool-entered':
       case 'tool-progress':
       case 'tool-settled':
         this.#progress(event)
+        break
+      case 'tool-discarded':
+        this.#step?.discard(event.callId)
         break
     }
   }
@@ -173,6 +184,8 @@ export class TurnReader {
     }
     if (type === 'tool-progress') this.#questions.progressed(callId)
     this.#step?.progress(callId, progressOf(event))
+    // A process with an earlier version of core may have stored it without the result.
+    if (type === 'tool-settled' && event.message) this.#step?.settle(event.message, callId)
   }
 
   #say(part: PartType, { delta, step }: { readonly delta: string; readonly step?: number }): void {
@@ -215,16 +228,17 @@ export class TurnReader {
   }
 
   #newStep(number: number | undefined): OpenStep {
-    this.#step = new OpenStep(this.#turn ?? '', this.#steps + 1, number, (update) => {
+    const tell = (update: TurnUpdate) => {
       if (update.type === 'step-start') {
         this.#tellSaid()
         this.#steps = update.step
       }
       this.#tell(update)
-      if (update.type !== 'call') return
-      this.#questions.committed(update)
+      if (update.type !== 'call' || update.isEarly) return
+      this.#questions.committed({ type: 'call', call: update.call })
       this.#background.forget(update.call.id)
-    })
+    }
+    this.#step = new OpenStep(this.#turn ?? '', this.#steps + 1, number, { early: this.#isEarly, tell })
     return this.#step
   }
 
@@ -250,9 +264,9 @@ export class TurnReader {
     }
   }
 
-  #stands({ message, messageId, step }: ReadEvent & { readonly type: 'message' }): void {
+  #stands({ message, messageId, display, step }: ReadEvent & { readonly type: 'message' }): void {
     if (message.role === 'tool') this.#result(message)
-    else if (message.role === 'user') this.#userSaid(message, messageId)
+    else if (message.role === 'user') this.#userSaid(message, messageId, display)
     else this.#modelSaid(message, messageId, step)
     if (messageId !== undefined && message.role !== 'user') this.#present.push(messageId)
   }
@@ -279,10 +293,10 @@ export class TurnReader {
   }
 
   /** Messages of a middleware are only for the model. */
-  #userSaid(message: UserMessage, messageId: string | undefined): void {
+  #userSaid(message: UserMessage, messageId = '', display?: Json): void {
     if (message.origin !== undefined) return
     if (this.#step?.message) this.#endStep()
-    this.#said.push({ type: 'user-message', id: messageId ?? '', message })
+    this.#said.push({ type: 'user-message', id: messageId, message, ...(display !== undefined && { display }) })
   }
 
   #result(message: ToolMessage): void {
@@ -373,16 +387,16 @@ export class TurnReader {
 
 type ProgressEvent = ReadEvent & { readonly type: 'tool-entered' | 'tool-progress' | 'tool-settled' }
 
-function progressOf(event: ProgressEvent): TurnUpdate {
+function progressOf(event: ProgressEvent) {
   const { type, callId, toolName } = event
-  if (type === 'tool-settled') return { type: 'call-settled', callId, toolName }
+  if (type === 'tool-settled') return { type: 'call-settled', callId, toolName } as const
   const isEarly = event.provisional === true
-  if (type === 'tool-entered') return { type: 'call-entered', callId, toolName, isEarly }
+  if (type === 'tool-entered') return { type: 'call-entered', callId, toolName, isEarly } as const
   const { progress, message, metadata } = event
   const reported = {
     ...(progress !== undefined && { progress }),
     ...(message !== undefined && { message }),
     ...(metadata !== undefined && { metadata }),
   }
-  return { type: 'call-progress', callId, toolName, progress: reported, isEarly }
+  return { type: 'call-progress', callId, toolName, progress: reported, isEarly } as const
 }

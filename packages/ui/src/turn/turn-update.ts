@@ -41,8 +41,11 @@ export type TurnUpdate =
   | { readonly type: 'call-start'; readonly callId: string; readonly toolName: string }
   /** `delta`: a piece of the input's JSON text, as the model writes it. A call that is sent as a whole has none. */
   | { readonly type: 'call-delta'; readonly callId: string; readonly delta: string }
-  /** The call is committed, with its whole input. Sent again when the call was answered and is running again. */
-  | { readonly type: 'call'; readonly call: ToolCall }
+  /**
+   * The call is committed, with its whole input. Sent again when the call was answered and is running again. `isEarly`: it is not committed yet, and its
+   * tool runs. `isTold`: it is committed now, as it was sent early.
+   */
+  | { readonly type: 'call'; readonly call: ToolCall; readonly isEarly?: true; readonly isTold?: true }
   /** `isEarly`: the message with the call is not committed yet. */
   | { readonly type: 'call-entered'; readonly callId: string; readonly toolName: string; readonly isEarly: boolean }
   /** Progress that the tool reports. */
@@ -53,16 +56,17 @@ export type TurnUpdate =
       readonly progress: Progress
       readonly isEarly: boolean
     }
-  /** The result exists, and is sent as soon as the message with the call is committed. */
+  /** The result exists, and counts as soon as the message with the call is committed. */
   | { readonly type: 'call-settled'; readonly callId: string; readonly toolName: string }
   /** `revised`: the call had another result, which is no longer valid. `isDenied`: it did not run, because it was denied.
-   * `isRunning`: it is the first result of a background call, whose work has begun. */
+   * `isRunning`: it is the first result of a background call, whose work has begun. `isEarly`: the message with the call is not committed yet. */
   | {
       readonly type: 'call-result'
       readonly message: ToolMessage
       readonly revised?: true
       readonly isDenied?: true
       readonly isRunning?: true
+      readonly isEarly?: true
     }
   /** A call inside a call that a human is asked about, so it has its own card. Sent again if its input is another one. */
   | { readonly type: 'inner-call'; readonly call: InnerCall }
@@ -73,7 +77,7 @@ export type TurnUpdate =
   /** A question is open. Sent again if the input on its card has changed since. Not sent while the card asks another question. */
   | { readonly type: 'question'; readonly question: Question }
   /** A user message that arrived while the turn was running: sent before the next step, or at the end of the turn, then within its empty step. */
-  | { readonly type: 'user-message'; readonly id: string; readonly message: UserMessage }
+  | { readonly type: 'user-message'; readonly id: string; readonly message: UserMessage; readonly display?: Json }
   /** The turn continues: with an answer, after the end of its process, or with a retry. */
   | { readonly type: 'turn-resumed'; readonly cause: 'answer' | 'recovery' | 'retry' }
   /**

@@ -1,0 +1,84 @@
+/** A page with `Chat` of the AI SDK for Vue. */
+
+import { Chat } from '@ai-sdk/vue'
+import { type ChatMessage, hasAllAnswers } from '@meanwhile/ui/ai-sdk'
+import { threadTransport } from '@meanwhile/ui/thread-transport'
+import { createApp, h, ref } from 'vue'
+import { choose, FILE, loadedMessages, thread } from './page.ts'
+
+const loaded = await loadedMessages()
+// The client has a version of `ai` of its own, whose types are others.
+const chat = new Chat({
+  id: thread,
+  messages: Object(loaded),
+  transport: Object(threadTransport({ api: '/api/chat', loaded })),
+  sendAutomaticallyWhen: hasAllAnswers,
+  onToolCall({ toolCall: { toolName, toolCallId } }) {
+    if (toolName === 'choose')
+      void chat.addToolOutput({ tool: 'choose', toolCallId, output: choose(toolCallId) as never })
+  },
+})
+void chat.resumeStream()
+const text = ref('')
+const button = (name: string, onClick: () => unknown) => h('button', { onClick: () => void onClick() }, name)
+
+function card(part: Extract<ChatMessage['parts'][number], { type: 'dynamic-tool' }>) {
+  const { toolName, state, preliminary, output = null, approval } = { preliminary: false, ...part }
+  const answer = (approved: boolean) =>
+    chat.addToolApprovalResponse({ id: approval?.id ?? '', approved, ...(!approved && { reason: 'No.' }) })
+  const asks = state === 'approval-requested'
+  return h('section', [
+    `${toolName} ${state} ${preliminary ? 'preliminary' : ''} ${JSON.stringify(output)}`,
+    ...(asks ? [button('Allow', () => answer(true)), button('Deny', () => answer(false))] : []),
+  ])
+}
+
+const asked = (message: ChatMessage) =>
+  (message.metadata?.questions ?? []).filter(({ payload }) => Object(payload).question !== undefined)
+
+createApp({
+  render() {
+    const { status, error } = chat
+    const messages: readonly ChatMessage[] = Object(chat.messages)
+    window.shown = messages
+    return h('main', [
+      h('output', error ? error.message : status),
+      ...messages.map((message) =>
+        h('article', { key: message.id }, [
+          ...message.parts.map((part) =>
+            part.type === 'text' ? h('p', part.text) : part.type === 'dynamic-tool' ? card(part) : undefined,
+          ),
+          ...asked(message).map(({ id, payload }) =>
+            h('form', { onSubmit: (event: SubmitEvent) => answerTo(id, event) }, [
+              Object(payload).question,
+              h('input', { name: 'count', 'aria-label': 'count', type: 'number' }),
+              h('button', 'Answer'),
+            ]),
+          ),
+        ]),
+      ),
+      h('input', {
+        'aria-label': 'Message',
+        value: text.value,
+        onInput: (event: InputEvent) => {
+          text.value = (event.target as HTMLInputElement).value
+        },
+      }),
+      button('Send', () => chat.sendMessage({ text: text.value })),
+      button('Attach', () => chat.sendMessage({ text: text.value, files: [FILE] })),
+      button('Edit', () => chat.sendMessage({ text: text.value, messageId: messages[0]?.id ?? '' })),
+      button('Cut', () => {
+        chat.messages = []
+        return chat.sendMessage({ text: text.value })
+      }),
+      button('Stop', () => chat.stop()),
+      button('Try again', () => chat.regenerate()),
+    ])
+  },
+}).mount(document.body)
+
+function answerTo(id: string, event: SubmitEvent): void {
+  event.preventDefault()
+  const count = Number(new FormData(event.currentTarget as HTMLFormElement).get('count'))
+  void chat.sendMessage(undefined, { body: { answers: { [id]: { count } } } })
+}

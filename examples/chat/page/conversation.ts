@@ -1,0 +1,84 @@
+/** What `useChat` leaves to the page: a queue, a stop on the server, and the way back after a lost connection. */
+
+import { type Chat, useChat } from '@ai-sdk/react'
+import { useCallback, useEffect, useRef, useState } from 'react'
+import { type ChatMessage, textOf } from './chat-message.ts'
+import { post, readThread } from './server.ts'
+
+export type Conversation = ReturnType<typeof useConversation>
+
+export function useConversation(chat: Chat<ChatMessage>, waiting: readonly ChatMessage[]) {
+  const { id, messages, status, error, setMessages, resumeStream, ...doing } = useChat({ chat, resume: true })
+  const [queued, setQueued] = useState(waiting)
+  const queueing = useRef(Promise.resolve())
+  const last = messages.at(-1)
+  const { status: turn } = last?.metadata ?? {}
+  const isLost = error instanceof TypeError
+  const hasChanged = error !== undefined && !isLost && turn !== 'failed'
+  const isReading = status === 'submitted' || status === 'streaming'
+  const hasNext = queued.length > 0 && turn !== 'waiting'
+  const isBusy = isReading || hasNext
+
+  const load = useCallback(async () => {
+    await queueing.current
+    const thread = await readThread(id)
+    setMessages(thread.messages)
+    setQueued(thread.queued)
+  }, [id, setMessages])
+
+  // The turn continues without the page, which then reads on; or the next message of the queue has begun its turn; or the user has answered a
+  // question, or sent a message, in another tab.
+  const isBehind = isLost || hasChanged || (hasNext && !isReading)
+  useEffect(() => {
+    if (!isBehind) return
+    const isAway = error instanceof TypeError
+    const follow = async () => {
+      // If that fails, the server is away, and so it is for the next request.
+      if (!isAway) await load().catch(() => undefined)
+      await resumeStream()
+    }
+    const soon = setTimeout(() => void follow(), isAway ? 1_000 : 0)
+    return () => clearTimeout(soon)
+  }, [isBehind, error, load, resumeStream])
+
+  // A turn that goes on after a crash is streamed from its beginning: until that is as long, the page shows what it had.
+  const [had, setHad] = useState<ChatMessage>()
+  if (isLost && had !== last) setHad(last)
+  const isShorter = had && last && isBusy && had.id === last.id && sizeOf(last) < sizeOf(had)
+
+  async function queue(text: string): Promise<void> {
+    const message: ChatMessage = { id: crypto.randomUUID(), role: 'user', parts: [{ type: 'text', text }] }
+    setQueued((now) => [...now, message])
+    const sent = post('/api/chat', { id, messages: [message] })
+    queueing.current = sent.catch(() => setQueued((now) => now.filter((one) => one !== message)))
+    return sent
+  }
+
+  return {
+    ...doing,
+    id,
+    messages: isShorter ? messages.with(-1, had) : messages,
+    queued,
+    last,
+    isBusy,
+    isLost,
+    hasChanged,
+    isPending: status === 'submitted' && last?.role === 'user',
+    /** While a turn runs the message waits. Rejects if the server did not get it. */
+    async say(text: string): Promise<void> {
+      if (isBusy) return queue(text)
+      await doing.sendMessage({ text })
+      // A message instead of an answer closes the question. The stream of the new turn does not contain that.
+      if (turn === 'waiting') await load()
+    },
+    /** `stop()` of `useChat` would only stop reading. Returns what was in the queue: it is not sent any more. */
+    async stop(): Promise<string> {
+      setQueued([])
+      await queueing.current
+      await post(`/api/chat/${id}/stop`, { queue: 'drop' })
+      return queued.map(textOf).join('\n')
+    },
+  }
+}
+
+const sizeOf = ({ parts }: ChatMessage): number => JSON.stringify(parts).length

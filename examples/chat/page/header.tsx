@@ -1,0 +1,26 @@
+import { useState } from 'react'
+import { earlyTools } from './kept.ts'
+
+export function Header({ isDemo }: { readonly isDemo: boolean }) {
+  const [isOn, setOn] = useState(earlyTools.isOn)
+  const turn = (on: boolean) => {
+    earlyTools.set(on)
+    setOn(on)
+  }
+  return (
+    <header>
+      <h1>Meanwhile</h1>
+      <label>
+        <input type="checkbox" role="switch" checked={isOn} onChange={(event) => turn(event.target.checked)} />
+        Early tools
+        <span>{isOn ? 'on' : 'off'}</span>
+      </label>
+      <a href="/">New chat</a>
+      {isDemo && (
+        <p>
+          A script plays the model: no <code>OPENAI_API_KEY</code> is set.
+        </p>
+      )}
+    </header>
+  )
+}

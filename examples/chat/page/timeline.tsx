@@ -1,0 +1,96 @@
+/** The line and the picture under an answer: when the model wrote and when the tools ran. */
+
+import type { CSSProperties } from 'react'
+import { type Times, totals } from '../times.ts'
+
+interface TimelineProps {
+  readonly times: Times
+  /** A turn that was cut saves nothing. */
+  readonly state: 'live' | 'cut' | 'done'
+}
+
+const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
+
+export function Verdict({ times, state }: TimelineProps) {
+  const { total, other } = totals(times)
+  // As the two figures say.
+  const gain = seconds(Math.abs(Math.round(other / 100) - Math.round(total / 100)) * 100)
+  const saving = () => {
+    if (times.steps.every(({ calls }) => calls.length === 0)) return ' · no tools, nothing to save'
+    if (gain === seconds(0)) return ` · the same ${times.early ? 'without' : 'with'} early tools`
+    if (times.early) return <b className="saved"> · early tools saved {gain}</b>
+    return [' · early tools would save ', <b key="gain">{gain}</b>]
+  }
+  return (
+    <>
+      <strong>{seconds(total)}</strong>
+      {state === 'live' ? ' so far' : state === 'done' && saving()}
+      {times.breaks.some(({ why }) => why === 'restart') && ' · without what a restart lost'}
+    </>
+  )
+}
+
+export function Timeline({ times, state }: TimelineProps) {
+  const { steps, breaks, early } = times
+  const { total, other } = totals(times)
+  const calls = steps.flatMap((step) => step.calls)
+  const isLive = state === 'live'
+  const saved = state === 'done' && early && other - total >= 50
+  // While it runs the scale grows in steps, so that the bars stay where they are.
+  const span = isLive ? Math.max(4_000, Math.ceil((total + 300) / 2_000) * 2_000) : Math.max(total, other, 1)
+  const place = (from: number, to = from) => ({
+    left: `${(100 * from) / span}%`,
+    width: `${(100 * (to - from)) / span}%`,
+  })
+  const mark = (name: string, from: number, to?: number, state?: string) => (
+    <i key={`${name} ${from}`} className={name} data-state={state} style={place(from, to)} />
+  )
+  const label = (text: string, at: number, name?: string) => (
+    <span key={text} className={name} style={{ left: place(at).left }}>
+      {text}
+    </span>
+  )
+  const inWords = [
+    seconds(total) + (saved ? `, ${seconds(other)} without early tools` : ''),
+    ...steps.map(({ at, end = total }) => `the model writes from ${seconds(at)} to ${seconds(end)}`),
+    ...calls.map(({ tool, start = total, end = total }) => `${tool} from ${seconds(start)} to ${seconds(end)}`),
+  ]
+  return (
+    <div
+      className="timeline"
+      role="img"
+      aria-label={inWords.join('; ')}
+      style={{ '--rows': 1 + calls.length } as CSSProperties}
+    >
+      <div className="names">
+        <span>model</span>
+        {calls.map(({ id, tool }) => (
+          <code key={id}>{tool}</code>
+        ))}
+      </div>
+      <div className="tracks">
+        {saved && mark('spared', total, other)}
+        {steps.map(({ at, end = total }) => mark('canopy', at, end))}
+        <div>
+          {steps.map(({ at, end = total }) => mark('ribbon', at, end))}
+          {steps.map(({ first }) => first !== undefined && mark('first', first))}
+        </div>
+        {calls.map(({ id, ready = total, start = total, end, isFailed }) => (
+          <div key={id}>
+            {start - ready > 30 && mark('waits', ready, start)}
+            {start < total && mark('bar', start, end ?? total, isFailed ? 'failed' : end ? 'done' : 'open')}
+          </div>
+        ))}
+        {breaks.map(({ at, why }) => mark('break', at, at, why))}
+        {mark('end', total, total, state)}
+      </div>
+      <div className="axis">
+        {label('0', 0)}
+        {breaks.map(({ at, why }) => label(why, at, 'break'))}
+        {isLive && Array.from({ length: span / 2_000 - 1 }, (_, n) => label(`${2 * n + 2} s`, 2_000 * (n + 1)))}
+        {!isLive && label(seconds(total), total, saved ? 'to saved' : 'to')}
+        {saved && (other - total) / span > 0.17 && label(seconds(other), other, 'to')}
+      </div>
+    </div>
+  )
+}

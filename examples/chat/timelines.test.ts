@@ -1,0 +1,73 @@
+import { createAgent, type Run, type Tool, tool } from '@meanwhile/core'
+import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { eagerTools } from '@meanwhile/eager-tools'
+import { approve, retryModel } from '@meanwhile/middleware'
+import fc from 'fast-check'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { timelines } from './timelines.ts'
+import { type Times, totals } from './times.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+const input = z.object({ ms: z.number() })
+const execute = ({ ms }: z.infer<typeof input>) => new Promise<string>((resolve) => setTimeout(resolve, ms, 'done'))
+const look = tool({ name: 'look', description: 'Looks.', input, effect: 'read', execute })
+const book = tool({ name: 'book', description: 'Books.', input, execute })
+
+/** Runs an agent that plays this script, and answers each question after a minute. */
+async function timesOf(early: boolean, ...script: readonly ScriptResponse[]): Promise<Times> {
+  const kept = new Map<string, Times>()
+  const store = { read: () => kept, save: (turn: string, times: Times) => void kept.set(turn, structuredClone(times)) }
+  const isEarly = (_: Run) => early
+  const agent = createAgent({
+    model: scriptedModel([...script, respond(wait(50), say('Done.'))]),
+    tools: [look, book] as Tool[],
+    middleware: [
+      retryModel(),
+      approve({ tools: ['book'] }),
+      eagerTools({ policy: (_, { run }) => (isEarly(run) ? undefined : 'wait') }),
+      timelines(store, isEarly),
+    ],
+  })
+  const work = (async () => {
+    let result = await agent.run('Go')
+    while (result.status === 'interrupted') {
+      await new Promise((resolve) => setTimeout(resolve, 60_000))
+      const answers = Object.fromEntries(result.interrupts.map(({ id }) => [id, { decision: 'allow' }]))
+      result = await agent.resume(result.checkpoint, answers)
+    }
+  })()
+  await vi.runAllTimersAsync()
+  await work
+  const [times] = kept.values()
+  if (!times) throw new Error('no times')
+  return times
+}
+
+test('the line says of each position of the switch what the other one takes (UI2)', async () => {
+  const part = fc.oneof(
+    fc.integer({ min: 1, max: 900 }).map((ms) => wait(ms)),
+    fc.integer({ min: 1, max: 900 }).map((ms) => call('look', { ms })),
+    fc.integer({ min: 1, max: 900 }).map((ms) => call('book', { ms })),
+  )
+  const property = fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 7 }), async (parts) => {
+    const response = respond(say('I begin.'), ...parts, wait(10), say('I go on.'))
+    const [on, off] = [await timesOf(true, response), await timesOf(false, response)]
+    expect([totals(on).other, totals(off).other]).toEqual([totals(off).total, totals(on).total])
+  })
+  await fc.assert(property, { numRuns: 100 })
+})
+
+test('what a turn took does not contain the time in which it waited for a person (UI2)', async () => {
+  const times = await timesOf(true, respond(wait(100), call('book', { ms: 300 })))
+  expect(totals(times)).toEqual({ total: 450, other: 450 })
+  expect(times.breaks).toEqual([{ at: 100, why: 'you' }])
+})
+
+test('a slow tool that starts in the middle of a text saves the rest of the text (UI2)', async () => {
+  const response = respond(wait(100), call('look', { ms: 500 }), wait(300), say('There.'))
+  expect(totals(await timesOf(true, response))).toEqual({ total: 650, other: 950 })
+  expect(totals(await timesOf(false, response))).toEqual({ total: 950, other: 650 })
+})
