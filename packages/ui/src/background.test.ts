@@ -108,9 +108,9 @@ test('background work is an activity of AG-UI until its call has its result, als
   const content = (progress: object) => ({ toolCallId: 'b', toolCallName: 'build', progress })
   const activityOf = ({ agent }: Client) => agent.messages.find(({ role }) => role === 'activity')?.content
   const said = one.say('Build')
-  await vi.waitFor(() => expect(activityOf(one)).toEqual(content({})))
+  await vi.waitFor(() => expect(activityOf(one)).toEqual(content({})), { timeout: 20_000 })
   const joined = late.run()
-  await vi.waitFor(() => expect(activityOf(late)).toEqual(content({})))
+  await vi.waitFor(() => expect(activityOf(late)).toEqual(content({})), { timeout: 20_000 })
   half.open()
   for (const client of [one, late])
     await vi.waitFor(() => expect(activityOf(client)).toEqual(content({ progress: 0.5, message: 'half' })))

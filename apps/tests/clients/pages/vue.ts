@@ -7,7 +7,7 @@ import { createApp, h, ref } from 'vue'
 import { choose, FILE, loadedMessages, thread } from './page.ts'
 
 const loaded = await loadedMessages()
-// The client has a version of `ai` of its own, whose types are others.
+// The client has its own version of `ai`, with other types.
 const chat = new Chat({
   id: thread,
   messages: Object(loaded),

@@ -1,7 +1,7 @@
 /** The server side of `useChat`, over threads: one function from requests to responses. */
 
 import { ConfigError, type Json, type OptionNames, type UserMessage } from '@meanwhile/core'
-import type { Threads, Turn } from '@meanwhile/threads'
+import type { ThreadState, Threads, Turn } from '@meanwhile/threads'
 import { answersBy } from '../approvals.ts'
 import { jsonBody } from '../body.ts'
 import { guarded, type Report } from '../guarded.ts'
@@ -9,6 +9,7 @@ import { checkHandlerOptions, DEFAULT_MAX_BYTES, HANDLER_OPTIONS, type HandlerOp
 import { RUNNING, refusalOf } from '../refusals.ts'
 import { CROSS_SITE, isJson, mayBeForged, pathBelow } from '../requests.ts'
 import { jsonResponse, noContent, refusalResponse } from '../responses.ts'
+import { cardIdOf } from '../turn/card.ts'
 import { questionOf } from '../turn/question-of.ts'
 import { Visit } from '../visit.ts'
 import { answersTo, type ChatRequest, ChatRequestError, chatRequest, queueIn } from './chat-request.ts'
@@ -55,13 +56,13 @@ export function chatHandler<Context = unknown>(
   if (version !== 6 && version !== 7) throw new ConfigError('version', `must be 6 or 7, not ${String(version)}`)
   if (hold !== undefined && typeof hold !== 'boolean') throw new ConfigError('hold', 'must be true or false')
 
-  const stream = (turn: Turn, report: Report, after?: string): Response => {
-    const given = { ...options, messageId: turn.id, ...(hold !== undefined && { hold }) }
-    return streamResponse(
-      (signal) => turn.events({ signal }),
-      { ...given, ...(after !== undefined && { after }) },
-      report,
-    )
+  const stream = (
+    turn: Turn,
+    report: Report,
+    known: { readonly after?: string; readonly ended?: ReadonlySet<string> } = {},
+  ): Response => {
+    const given = { ...options, ...known, messageId: turn.id, ...(hold !== undefined && { hold }) }
+    return streamResponse((signal) => turn.events({ signal }), given, report)
   }
 
   async function post(request: Request, report: Report): Promise<Response> {
@@ -80,7 +81,11 @@ export function chatHandler<Context = unknown>(
     const unsigned = answersTo(interrupts, waiting?.id, asked)
     const by = await visit.signature()
     const answers = answersBy(by, unsigned, interrupts.map(questionOf), options.edits ?? false)
-    return stream(await threads.answer(thread, answers, visit.continuing), report, cursor)
+    return stream(
+      await threads.answer(thread, answers, visit.continuing),
+      report,
+      cursor === undefined ? {} : { after: cursor },
+    )
   }
 
   async function ofThread(request: Request, report: Report, thread: string, route: string): Promise<Response> {
@@ -97,7 +102,9 @@ export function chatHandler<Context = unknown>(
     if (route === 'GET ') return jsonResponse({ status: state.status, messages: toUIMessages(state, options) })
     const newest = state.turns.at(-1)
     const turn = newest && (await threads.turn(thread, newest.id))
-    return turn && (turn.endedFor ?? 0) < LATE ? stream(turn, report) : noContent()
+    return turn && (turn.endedFor ?? 0) < LATE
+      ? stream(turn, report, { ended: endedCards(state, turn.id) })
+      : noContent()
   }
 
   const guard = guarded('chatHandler', given, maxBytes, (error) => {
@@ -151,6 +158,16 @@ async function said<Context>(
   const { message, display } = kind === 'send' ? asked : (before ?? {})
   if (message?.role !== 'user') throw new ChatRequestError('No turn begins with this message.', 404)
   return send(message, display)
+}
+
+/** The cards of a turn that have a result, or an output that a page has given. */
+function endedCards({ messages, settled, inside = [] }: ThreadState, turn: string): ReadonlySet<string> {
+  const results = [...messages.flatMap((one) => (one.turn === turn ? [one.message] : [])), ...settled]
+  const cards = inside.flatMap((one) => (one.turn === turn ? one.cards : []))
+  return new Set([
+    ...results.flatMap((message) => (message.role === 'tool' ? [cardIdOf([message])] : [])),
+    ...cards.filter(({ state }) => state !== 'asked').map(({ path }) => cardIdOf(path)),
+  ])
 }
 
 const RETRY = { type: 'retry' } as const

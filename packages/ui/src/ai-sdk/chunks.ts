@@ -17,10 +17,16 @@ export interface ChunkOptions extends Present {
 
 /** The options for a stream, or for a history. */
 export interface UIChunksOptions extends ChunkOptions {
+  /**
+   * The cards that the page may have loaded with their results. Their input comes in one piece, as if the model wrote it: a client runs the page's own
+   * tool at `tool-input-available`.
+   */
+  readonly ended?: ReadonlySet<string>
   /** Whether the chunks become messages here. Then the answers to approvals are among them, also in version 6, which has no chunk for them. */
   readonly isHistory?: boolean
 }
 
+type InputChunk = Extract<UIMessageChunk, { type: 'tool-input-available' }>
 type CallUpdate = Extract<TurnUpdate, { type: 'call' | `call-${string}` }>
 type ResultUpdate = Pick<Extract<TurnUpdate, { type: 'call-result' }>, 'message' | 'isDenied' | 'isRunning' | 'isEarly'>
 
@@ -60,7 +66,7 @@ export class UIChunks {
       case 'question':
         return approvalRequest(update.question)
       case 'inner-call':
-        return [innerCall(update.call, this.#options)]
+        return this.#card(innerCall(update.call, this.#options))
       case 'inner-result':
         return [this.#result(update.id, update)]
       case 'card-answer':
@@ -83,6 +89,8 @@ export class UIChunks {
       case 'call-start':
         return [{ type: 'tool-input-start', toolCallId: cardOf(update), toolName: update.toolName, dynamic: true }]
       case 'call-delta':
+        // It comes whole.
+        if (this.#options.ended?.has(cardOf(update))) return []
         return [{ type: 'tool-input-delta', toolCallId: cardOf(update), inputTextDelta: update.delta }]
       case 'call': {
         if (update.isTold) return []
@@ -97,7 +105,7 @@ export class UIChunks {
           dynamic: true,
           ...isOfProvider,
         } as const
-        if (!isOfProvider) return [call]
+        if (!isOfProvider) return this.#card(call)
         const output = outputShown(this.#options, providerResult, { toolName, callId, isProgress: false })
         return [call, { type: 'tool-output-available', toolCallId, output, dynamic: true, providerExecuted: true }]
       }
@@ -113,6 +121,15 @@ export class UIChunks {
       case 'call-result':
         return [this.#result(cardOf(update.message), update)]
     }
+  }
+
+  #card(card: InputChunk): readonly UIMessageChunk[] {
+    const { type: _, input, ...call } = card
+    if (!this.#options.ended?.has(card.toolCallId)) return [card]
+    return [
+      { ...call, type: 'tool-input-start' },
+      { type: 'tool-input-delta', toolCallId: card.toolCallId, inputTextDelta: JSON.stringify(input) },
+    ]
   }
 
   #answer({ id, question: approvalId, isAllowed, reason }: CardAnswer): readonly UIMessageChunk[] {
@@ -146,7 +163,8 @@ export class UIChunks {
   }
 
   #userMessage({ id, message, display }: TurnUpdate & { readonly type: 'user-message' }): readonly UIMessageChunk[] {
-    if (this.#options.version === 6) return [{ type: 'data-user-message', id, data: shownUserMessage(message, display) }]
+    if (this.#options.version === 6)
+      return [{ type: 'data-user-message', id, data: shownUserMessage(message, display) }]
     const said = { type: 'steering-message', id, parts: partsOf(message) } as const
     // This version admits only texts and files in the message.
     const { parts, ...more } = shownUserMessage(message, display)
@@ -174,7 +192,7 @@ function approvalRequest({ id, kind, card }: Question): readonly UIMessageChunk[
   return kind === 'approval' && card ? [{ type: 'tool-approval-request', approvalId: id, toolCallId: card.id }] : []
 }
 
-function innerCall({ id, toolName, title, input, callId }: InnerCall, { version }: ChunkOptions): UIMessageChunk {
+function innerCall({ id, toolName, title, input, callId }: InnerCall, { version }: ChunkOptions): InputChunk {
   const card = { type: 'tool-input-available', toolCallId: id, toolName, input, dynamic: true, title } as const
   return version === 6 ? card : { ...card, toolMetadata: { inside: cardOf({ callId }) } }
 }

@@ -7,6 +7,7 @@ import type { UIMessage, UIMessageChunk } from 'ai'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { collected, fromList } from '../../test/collected.ts'
+import { gate } from '../../test/gate.ts'
 import { compared, history, Page, settled } from '../../test/page.ts'
 import { seven } from '../../test/peer.ts'
 import type { ReadEvent } from '../turn/turn-reader.ts'
@@ -22,6 +23,9 @@ const broken = reading('broken', () => {
 })
 const mail = reading('mail', ({ at }) => `sent to ${at}`)
 const choose = tool({ name: 'choose', description: 'The user chooses.', input: z.object({}) }) as Tool
+
+/** A state lasts until the test goes on, however slow the machine is. */
+const PATIENT = { timeout: 20_000 }
 
 /** Removes calls that look at `drop`. */
 const dropping: Middleware = {
@@ -200,11 +204,37 @@ test("a page's own tool runs once, after a first attempt that had requested it h
     },
   })
   await page.sendMessage({ text: 'Go' })
-  await vi.waitFor(() => expect(page.status).toBe('ready'))
+  await vi.waitFor(() => expect(page.status).toBe('ready'), PATIENT)
   const { approval } = Object(page.messages[1]?.parts.find((part) => Object(part).state === 'approval-requested'))
   await page.addToolApprovalResponse({ id: approval.id, approved: true })
   await settled(page)
   expect(run).toHaveLength(1)
   expect(page.got.join('').match(/tool-approval-request/g)).toHaveLength(2)
+  expect(compared(page.messages)).toEqual(compared(await history(handler, 't')))
+})
+
+test('a page that is loaded while its turn goes on does not run again what another page has run before (W39)', async () => {
+  const { opened, open } = gate()
+  const slow = reading('slow', () => opened.then(() => 'done'))
+  const model = scriptedModel([
+    respond(call('choose', {}, { id: 'c' })),
+    respond(named('slow', 'x', 's')),
+    respond(say('Done.')),
+  ])
+  const threads = createThreads({ agent: createAgent({ model, tools: [choose, slow] }), store: memoryThreads() })
+  const handler = chatHandler({ threads, open: () => undefined })
+  await (await threads.send('t', 'Go')).result
+  const [{ id } = { id: '' }] = (await threads.read('t')).interrupts
+  await threads.answer('t', { [id]: 'red' })
+  await vi.waitFor(async () => expect(JSON.stringify((await threads.read('t')).messages)).toContain('"slow"'), PATIENT)
+  const run: string[] = []
+  const page = new Page(handler, 't', await history(handler, 't'), {
+    onToolCall: ({ toolCall }) => void run.push(toolCall.toolName),
+  })
+  const resumed = page.resumeStream()
+  await vi.waitFor(() => expect(JSON.stringify(page.messages)).toContain('"slow"'), PATIENT)
+  open()
+  await resumed
+  expect(run).toEqual(['slow'])
   expect(compared(page.messages)).toEqual(compared(await history(handler, 't')))
 })

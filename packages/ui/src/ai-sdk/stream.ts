@@ -8,7 +8,7 @@ import { refusalOf } from '../refusals.ts'
 import type { ReadEvent } from '../turn/turn-reader.ts'
 import type { TurnUpdate } from '../turn/turn-update.ts'
 import { turnUpdates } from '../turn/turn-updates.ts'
-import { type ChunkOptions, UIChunks } from './chunks.ts'
+import { type ChunkOptions, UIChunks, type UIChunksOptions } from './chunks.ts'
 
 /** The options of `toUIMessageStream`. */
 export interface StreamOptions extends ChunkOptions {
@@ -61,7 +61,7 @@ export function toUIMessageStreamResponse(
  */
 export function streamResponse(
   events: (signal: AbortSignal) => AsyncIterable<ReadEvent>,
-  options: StreamOptions,
+  options: StreamOptions & Pick<UIChunksOptions, 'ended'>,
   report: Report,
 ): Response {
   return responseOf(async function* (signal) {
@@ -93,7 +93,7 @@ function finished({ finishReason }: TurnUpdate & { readonly type: 'turn-end' }):
 
 async function* uiMessageChunks(
   events: AsyncIterable<ReadEvent>,
-  { after, hold, ...options }: StreamOptions,
+  { after, hold, ...options }: StreamOptions & Pick<UIChunksOptions, 'ended'>,
 ): AsyncGenerator<UIMessageChunk, void> {
   const chunks = new UIChunks(options)
   const updates = turnUpdates(events, {

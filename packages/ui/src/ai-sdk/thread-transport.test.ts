@@ -60,6 +60,9 @@ function chat() {
   return { threads, handler, page, read, asked, open, delay }
 }
 
+/** A state lasts until the test goes on, however slow the machine is. */
+const PATIENT = { timeout: 20_000 }
+
 const texts = (messages: readonly UIMessage[]) =>
   messages.map(({ parts }) => parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join())
 
@@ -110,7 +113,7 @@ test('a page that has loaded the chat again, after another tab has edited it, ad
 test('a page that hides a message while it answers shows it again later, and can send (W36)', async () => {
   const { handler, threads, page, open } = chat()
   const asked = page().sendMessage({ text: 'pick' })
-  await vi.waitFor(async () => expect((await threads.read('t')).status).toBe('running'))
+  await vi.waitFor(async () => expect((await threads.read('t')).status).toBe('running'), PATIENT)
   const queued = await threads.send('t', 'later')
   open()
   await asked
@@ -169,7 +172,7 @@ test('the stop button of a page stops the turn, and the next message does not wa
   const { handler, threads, page, asked } = chat()
   const one = page()
   const sent = one.sendMessage({ text: 'slow' })
-  await vi.waitFor(() => expect(texts(one.messages).at(-1)).toBe('I wait.'))
+  await vi.waitFor(() => expect(texts(one.messages).at(-1)).toBe('I wait.'), PATIENT)
   await one.stop()
   await sent
   await one.sendMessage({ text: 'b' })
@@ -184,7 +187,7 @@ test('a stop before the response has begun reaches the turn of its message, and 
   delay(arrival)
   const one = page()
   const sent = one.sendMessage({ text: 'slow' })
-  await vi.waitFor(() => expect(asked).toHaveLength(1))
+  await vi.waitFor(() => expect(asked).toHaveLength(1), PATIENT)
   await one.stop()
   await sent
   expect(one.status).toBe('ready')
@@ -200,17 +203,17 @@ test('a stop before the response has begun reaches the turn of its message, and 
 test('the stop of a message that the server refuses stops no other turn (W36)', async () => {
   const { handler, threads, page, asked, open, delay } = chat()
   const running = page().sendMessage({ text: 'slow' })
-  await vi.waitFor(async () => expect((await threads.read('t')).status).toBe('running'))
+  await vi.waitFor(async () => expect((await threads.read('t')).status).toBe('running'), PATIENT)
   const { opened: arrival, open: arrive } = gate()
   delay(arrival)
   const one = page(await history(handler, 't'))
   const edited = one.sendMessage({ text: 'b', messageId: one.messages[0]?.id ?? '' })
-  await vi.waitFor(() => expect(asked).toHaveLength(2))
+  await vi.waitFor(() => expect(asked).toHaveLength(2), PATIENT)
   await one.stop()
   await edited
   arrive()
   const next = one.sendMessage({ text: 'c' })
-  await vi.waitFor(() => expect(asked).toHaveLength(3))
+  await vi.waitFor(() => expect(asked).toHaveLength(3), PATIENT)
   open()
   await Promise.all([running, next])
   expect(asked).not.toContain('POST /api/chat/t/stop')
@@ -221,7 +224,7 @@ test('the stop button of a page that has joined stops the turn, and a page that 
   const { handler, threads, page, asked } = chat()
   const one = page()
   const sent = one.sendMessage({ text: 'slow' })
-  await vi.waitFor(() => expect(texts(one.messages).at(-1)).toBe('I wait.'))
+  await vi.waitFor(() => expect(texts(one.messages).at(-1)).toBe('I wait.'), PATIENT)
   // The connection of a page that leaves ends without an abort of the page.
   const left = await handler(new Request('http://chat.test/api/chat/t/stream'))
   await left.body?.cancel()
@@ -233,7 +236,7 @@ test('the stop button of a page that has joined stops the turn, and a page that 
   expect(asked).not.toContain('POST /api/chat/t/stop')
   const late = page(await history(handler, 't'))
   const joined = late.resumeStream()
-  await vi.waitFor(() => expect(late.status).toBe('streaming'))
+  await vi.waitFor(() => expect(late.status).toBe('streaming'), PATIENT)
   await late.stop()
   await Promise.all([joined, sent])
   expect((await threads.read('t')).turns.map(({ status }) => status)).toEqual(['stopped'])
