@@ -3,6 +3,10 @@ import { defaultClientConditions, defineConfig } from 'vite'
 
 export default defineConfig({
   plugins: [react()],
-  resolve: { conditions: ['@meanwhile/source', ...defaultClientConditions] },
+  resolve: {
+    conditions: ['@meanwhile/source', ...defaultClientConditions],
+    // The page's own packages take the React of the examples.
+    dedupe: ['react', 'react-dom'],
+  },
   build: { chunkSizeWarningLimit: 1_000 },
 })
