@@ -36,7 +36,7 @@ async function timesOf(early: boolean, ...script: readonly ScriptResponse[]): Pr
     while (result.status === 'interrupted') {
       await new Promise((resolve) => setTimeout(resolve, 60_000))
       const answers = Object.fromEntries(result.interrupts.map(({ id }) => [id, { decision: 'allow' }]))
-      result = await agent.resume(result.checkpoint, answers)
+      result = await agent.resume(result.checkpoint, answers).result
     }
   })()
   await vi.runAllTimersAsync()
