@@ -172,6 +172,28 @@ test('the address of a run that is not here says so, also on a telephone, with a
   expect(await page.getByRole('heading', { name: 'This run is not here' }).count()).toBe(0)
 })
 
+test('a run stays whose news arrive before a list that is older (DT12)', async () => {
+  const { url, page } = await opened({})
+  const [made, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  await page.route('**/api/runs', async (route) => {
+    const response = await route.fetch()
+    made.resolve()
+    await held.promise
+    await route.fulfill({ response })
+  })
+  await page.reload()
+  await made.promise
+  await post(url, longRun({ steps: 2, callsInStep: 1 }))
+  const items = page.locator('.item')
+  await items.first().waitFor()
+  const listed = page.waitForResponse('**/api/runs')
+  held.resolve()
+  await listed
+  await post(url, await readFile(file('ai-sdk'), 'utf8'))
+  await page.getByRole('button', { name: /Rome/ }).waitFor()
+  expect(await items.count()).toBe(2)
+})
+
 test('a run in which something was selected stays when another one comes (DT8)', async () => {
   const { url, page } = await opened({})
   await post(url, longRun({ steps: 2, callsInStep: 1 }))
