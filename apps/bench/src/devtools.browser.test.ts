@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { EventEmitter, once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AxeBuilder } from '@axe-core/playwright'
@@ -174,20 +175,21 @@ test('the address of a run that is not here says so, also on a telephone, with a
 
 test('a run stays whose news arrive before a list that is older (DT12)', async () => {
   const { url, page } = await opened({})
-  const [made, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const signs = new EventEmitter()
+  const [made, free] = [once(signs, 'made'), once(signs, 'free')]
   await page.route('**/api/runs', async (route) => {
     const response = await route.fetch()
-    made.resolve()
-    await held.promise
+    signs.emit('made')
+    await free
     await route.fulfill({ response })
   })
   await page.reload()
-  await made.promise
+  await made
   await post(url, longRun({ steps: 2, callsInStep: 1 }))
   const items = page.locator('.item')
   await items.first().waitFor()
   const listed = page.waitForResponse('**/api/runs')
-  held.resolve()
+  signs.emit('free')
   await listed
   await post(url, await readFile(file('ai-sdk'), 'utf8'))
   await page.getByRole('button', { name: /Rome/ }).waitFor()
