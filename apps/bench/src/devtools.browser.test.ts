@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { EventEmitter, once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AxeBuilder } from '@axe-core/playwright'
@@ -170,6 +171,29 @@ test('the address of a run that is not here says so, also on a telephone, with a
   await page.getByRole('button', { name: /Rome/ }).click()
   await page.getByRole('heading', { name: /Rome/ }).waitFor()
   expect(await page.getByRole('heading', { name: 'This run is not here' }).count()).toBe(0)
+})
+
+test('a run stays whose news arrive before a list that is older (DT12)', async () => {
+  const { url, page } = await opened({})
+  const signs = new EventEmitter()
+  const [made, free] = [once(signs, 'made'), once(signs, 'free')]
+  await page.route('**/api/runs', async (route) => {
+    const response = await route.fetch()
+    signs.emit('made')
+    await free
+    await route.fulfill({ response })
+  })
+  await page.reload()
+  await made
+  await post(url, longRun({ steps: 2, callsInStep: 1 }))
+  const items = page.locator('.item')
+  await items.first().waitFor()
+  const listed = page.waitForResponse('**/api/runs')
+  signs.emit('free')
+  await listed
+  await post(url, await readFile(file('ai-sdk'), 'utf8'))
+  await page.getByRole('button', { name: /Rome/ }).waitFor()
+  expect(await items.count()).toBe(2)
 })
 
 test('a run in which something was selected stays when another one comes (DT8)', async () => {

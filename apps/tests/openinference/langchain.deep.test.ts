@@ -1,19 +1,23 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { LangChainInstrumentation } from '@arizeai/openinference-instrumentation-langchain'
 import * as CallbackManagerModule from '@langchain/core/callbacks/manager'
 import { ChatOpenAI } from '@langchain/openai'
 import { call, respond, say } from '@meanwhile/core/testing'
+import { startDevtools } from '@meanwhile/devtools'
 import { serveModels } from '@meanwhile/harness/server'
 import { context, trace } from '@opentelemetry/api'
-import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { createAgent, tool } from 'langchain'
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { started } from '../../../packages/devtools/test/started.ts'
 
 test('a run of LangChain by OpenInference: agent, steps, tokens, tools, errors, and no bound (DT3)', async () => {
-  const { url } = await started()
+  await using devtools = await startDevtools({ port: 0, page: await standIn() })
+  const { url } = devtools
   const processor = new BatchSpanProcessor({ exporter: new OTLPTraceExporter({ url: `${url}/v1/traces` }) })
   trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [processor] }))
   onTestFinished(async () => {
@@ -89,6 +93,14 @@ test('a run of LangChain by OpenInference: agent, steps, tokens, tools, errors, 
   // LangChain tells what happens in the background, so a span may begin after its function. It never ends before it.
   expect(calls[0]?.end).toBeGreaterThanOrEqual((seen.weatherEnded ?? Infinity) - 1)
 })
+
+/** In place of the built page. */
+async function standIn(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'meanwhile-page-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  for (const name of ['index.html', 'page.js', 'page.css', 'icon.svg']) await writeFile(join(folder, name), '')
+  return folder
+}
 
 /** A message of LangChain, or a part of one. */
 interface Told {

@@ -14,16 +14,28 @@ export interface Runs {
   readonly changes: ReadonlyMap<string, number>
 }
 
+type Change = (known: ReadonlyMap<string, Summary>) => ReadonlyMap<string, Summary>
+
 export function useRuns(): Runs {
   const [runs, setRuns] = useState<ReadonlyMap<string, Summary>>()
   const [live, setLive] = useState(true)
   const [changes, setChanges] = useState<ReadonlyMap<string, number>>(new Map())
   useEffect(() => {
+    // While a list is on its way, news may arrive that it does not have.
+    let news: Change[] | undefined
+    const hear = (change: Change): void => {
+      news?.push(change)
+      setRuns((known = new Map()) => change(known))
+    }
     const load = async (): Promise<void> => {
+      const heard: Change[] = []
+      news = heard
       const list = await get<RunList>('/api/runs')
+      news = undefined
       if (!list) return
       setClock(list.now)
-      setRuns(new Map(list.runs.map((run) => [run.key, run])))
+      const listed: ReadonlyMap<string, Summary> = new Map(list.runs.map((run) => [run.key, run]))
+      setRuns(heard.reduce((known, change) => change(known), listed))
       setChanges((so) => more(so, list.runs))
     }
     const events = new EventSource('/api/events')
@@ -35,12 +47,12 @@ export function useRuns(): Runs {
     events.addEventListener('runs', ({ data }: MessageEvent<string>) => {
       const { now, runs: changed } = JSON.parse(data) as Pick<RunList, 'now' | 'runs'>
       setClock(now)
-      setRuns((known) => merged(known, changed))
+      hear((known) => merged(known, changed))
       setChanges((so) => more(so, changed))
     })
     events.addEventListener('gone', ({ data }: MessageEvent<string>) => {
       const { keys } = JSON.parse(data) as { readonly keys: readonly string[] }
-      setRuns((known) => new Map([...(known ?? [])].filter(([key]) => !keys.includes(key))))
+      hear((known) => new Map([...known].filter(([key]) => !keys.includes(key))))
     })
     events.addEventListener('error', () => setLive(false))
     return () => events.close()
@@ -50,7 +62,7 @@ export function useRuns(): Runs {
 }
 
 /** A trace tells all its runs: one whose own span has arrived replaces the one that stood for it. */
-function merged(known: ReadonlyMap<string, Summary> = new Map(), changed: readonly Summary[]): Map<string, Summary> {
+function merged(known: ReadonlyMap<string, Summary>, changed: readonly Summary[]): Map<string, Summary> {
   const traces = new Set(changed.map(({ key }) => traceOf(key)))
   const kept = [...known].filter(([key]) => !traces.has(traceOf(key)))
   return new Map([...kept, ...changed.map((run) => [run.key, run] as const)])
