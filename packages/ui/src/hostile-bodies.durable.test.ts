@@ -28,7 +28,8 @@ const file = (mediaType: string, url: string, more = '') =>
 const card = (more: string) =>
   `{"id":"T","messages":[{"id":"TURN","role":"assistant","parts":[{"type":"dynamic-tool","toolCallId":"c",${more}}]}]}`
 const output = (json: string) => card(`"state":"output-available","output":${json}`)
-const answers = (json: string) => `{"id":"T","messages":[{"id":"TURN","role":"assistant","parts":[]}],"answers":${json}}`
+const answers = (json: string) =>
+  `{"id":"T","messages":[{"id":"TURN","role":"assistant","parts":[]}],"answers":${json}}`
 const run = (more: string) => `{"threadId":"T","runId":"r",${more}}`
 const runOf = (content: string, id = 'm2') => run(`"messages":[{"id":"${id}","role":"user","content":${content}}]`)
 

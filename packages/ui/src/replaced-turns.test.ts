@@ -121,7 +121,9 @@ test('an output on a card does not answer a question that the message of the pag
   const [, shown] = await history(handler, 't')
   const { questions = [] } = Object(shown?.metadata)
   const parts = shown?.parts.map((part) =>
-    'toolCallId' in part && part.toolCallId === 'a' ? { ...part, state: 'output-available', output: { yes: true } } : part,
+    'toolCallId' in part && part.toolCallId === 'a'
+      ? { ...part, state: 'output-available', output: { yes: true } }
+      : part,
   )
   const send = (metadata: object | undefined) =>
     post(handler, '', { id: 't', messages: [{ ...shown, metadata, parts }] })

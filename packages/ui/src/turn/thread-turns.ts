@@ -32,9 +32,7 @@ export function turnsOfThread(state: ThreadState): readonly TurnOfThread[] {
     events
       .get(turn)
       ?.push(
-        isStart
-          ? { type: 'turn-start', turn, message, ...shown }
-          : { type: 'message', message, runId: turn, ...shown },
+        isStart ? { type: 'turn-start', turn, message, ...shown } : { type: 'message', message, runId: turn, ...shown },
         ...(inside.get(messageId) ?? []),
       )
   }
