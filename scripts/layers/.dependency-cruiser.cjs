@@ -242,7 +242,7 @@ module.exports = {
         '/test-data/',
         '^scripts/packages/[^/]+-app\\.mjs$',
         // Their imports are resolved where they are type-checked: where their tools are installed.
-        '^(scripts/(layers|prose)|apps/tests/(versions|deep-agents))/',
+        '^(scripts/(layers|prose)|apps/tests/(clients|deep-agents|openinference|versions)|examples/chat/page)/',
       ],
     },
     tsPreCompilationDeps: true,
