@@ -50,6 +50,11 @@ export class StandingClock implements PlayClock {
     return this.#timers.size
   }
 
+  /** How long each timer still waits, in the order in which they were requested. */
+  dues(): readonly number[] {
+    return [...this.#timers.values()].map(({ due }) => due - this.#now)
+  }
+
   next(): void {
     let first: readonly [id: number, timer: Timer] | undefined
     for (const [id, timer] of this.#timers) {

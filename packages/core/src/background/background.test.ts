@@ -608,3 +608,25 @@ test('work whose beginning is being stored as the run is cancelled after-model b
   const { status, unknown } = await settled(agent.resume(first.checkpoint ?? '').result)
   expect([status, unknown, log]).toEqual(['completed', undefined, ['started', 'built']])
 })
+
+test('work of a checkpoint does not begin if its run is aborted while the resume is saved (I18, K1)', async () => {
+  const log: string[] = []
+  const controller = new AbortController()
+  const store = memoryStore()
+  const aborting: CheckpointStore = {
+    ...store,
+    async save(...saved) {
+      if (log.includes('resumed')) controller.abort()
+      await store.save(...saved)
+    },
+  }
+  const responses = [respond(call('build')), respond(wait(100), say('Done'))]
+  const { agent } = agentOf(responses, [build({ ms: 500, effect: 'read', log })], { checkpoints: aborting })
+  const run = agent.stream('Go', { id: 'run' })
+  await vi.advanceTimersByTimeAsync(50)
+  void run.cancel()
+  await settled(run.result)
+  log.push('resumed')
+  await expect(settled(agent.resume('run', {}, { signal: controller.signal }).result)).rejects.toThrow('aborted')
+  expect(log).toEqual(['started', 'aborted', 'resumed'])
+})

@@ -110,7 +110,7 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
     }
   run.unclaimed = undefined
   await run.saver.now()
-  for (const entry of open) if (entry.state.work) resumeWork(run, entry)
+  for (const entry of open) if (entry.state.work && !run.signal.aborted) resumeWork(run, entry)
   if (run.asking) throw run.asking.interrupt
 }
 
