@@ -7,10 +7,13 @@ import type { World } from '../world.ts'
 import type { Promises } from './promise.ts'
 import { callsIn } from './results.ts'
 
+/** An abort in a moment in which the run has its end. */
+const END = /> abort in (invoke_agent span ends|the reader has)/
+
 /** When a run is over. */
 export const ENDS: Promises = {
   'an abort ends the run, whatever else has stopped it': ({ journal: { now }, place, path }) =>
-    place.aborted && !path.at(-1)?.includes('abort') ? now.result?.status : undefined,
+    place.aborted && !path.some((move) => END.test(move)) ? now.result?.status : undefined,
   'a run fails only for a reason': ({ journal: { now, rejected, sent }, place, scenario }) => {
     if (!now.error || place.aborted || place.failed) return undefined
     const { name } = now.error as Error
