@@ -36,10 +36,7 @@ export interface AgentToolOptions<Input = AgentRequest, Context = unknown> {
    * true.
    */
   readonly events?: boolean
-  /**
-   * Returns the agent's context, computed from that of the calling run. Called once in each calling run, before its first model call. Default: the
-   * same context.
-   */
+  /** Returns the agent's context. Called once in each calling run, before its first model call. Default: the context of the calling run. */
   context?(outer: unknown): Context | Promise<Context>
   /** Whether the agent's input begins with the history of the calling run, followed by the request. Default false. */
   readonly history?: boolean

@@ -464,7 +464,7 @@ test('background work that asks has failed, with the reason that its question ca
   expect(result).toMatchObject({ status: 'completed', text: 'Done.' })
   const told = result.messages.find((message) => message.role === 'user' && message.origin === 'background')
   expect(text(told)).toContain(
-    'The call asked a question, but a background call cannot get an answer. A tool that asks must not be `background`.',
+    'The call asked, but a background call cannot get an answer. A tool that asks must not be `background`.',
   )
 })
 

@@ -50,7 +50,7 @@ test('calls of a response cut off at its length do not run; the model reads why 
   ])
   const { events, result } = await collect(createAgent({ model, tools: [note] }).stream('Go'))
   expect(executed).toEqual([])
-  const text = 'No result: the response was cut off at its token limit before it was complete.'
+  const text = 'No result: the response was cut off at its token limit.'
   const refused = { role: 'tool', name: 'note', content: [{ type: 'text', text }], isError: true }
   expect(model.requests[1]?.messages.slice(2)).toEqual([
     { ...refused, callId: 'one' },
@@ -71,7 +71,7 @@ test('a response cut off at its length without calls is an answer with that fini
 
 const stopped: readonly (readonly [FinishReason, string])[] = [
   ['content-filter', 'No result: the response was stopped by a content filter.'],
-  ['other', 'No result: the response ended for a reason that does not allow tool calls.'],
+  ['other', 'No result: the response ended for a reason that allows no tool calls.'],
 ]
 
 test.for(stopped)(

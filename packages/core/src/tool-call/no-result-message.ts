@@ -49,13 +49,12 @@ export function cutOffText(started: boolean): string {
 
 /** What the model reads, after a resume, for a call that had started and is not made again. */
 export function mayHaveHappenedText(cancelled: boolean): string {
-  const what = cancelled ? 'the run was cancelled' : 'the run was cut off'
-  return `This call had started when ${what}. Its result is unknown: it may have happened. It was not run again.`
+  return `This call had started when the run was ${cancelled ? 'cancelled' : 'cut off'}. Its result is unknown: it may have happened. It was not run again.`
 }
 
 /** What the model, and a reader of the history, see for a background call that asks a question. */
 export const NO_ANSWER =
-  'The call asked a question, but a background call cannot get an answer. A tool that asks must not be `background`.'
+  'The call asked, but a background call cannot get an answer. A tool that asks must not be `background`.'
 
 /** What the model reads for a call that was cancelled by itself. */
 export function cancelledText(started: boolean): string {
@@ -66,10 +65,10 @@ export function cancelledText(started: boolean): string {
 
 /** What the model reads for calls of a response that must not be used. The text does not depend on whether a call had started early. */
 export function forbiddenText({ finishReason: reason, response }: AssistantMessage): string {
-  if (reason === 'length') return 'No result: the response was cut off at its token limit before it was complete.'
+  if (reason === 'length') return 'No result: the response was cut off at its token limit.'
   if (reason === 'content-filter') return 'No result: the response was stopped by a content filter.'
   const word = response?.finishReason ? `: ${shownName(String(response.finishReason))}` : ''
-  return `No result: the response ended for a reason that does not allow tool calls${word}.`
+  return `No result: the response ended for a reason that allows no tool calls${word}.`
 }
 
 /** What the model reads for calls in the last permitted step. */
@@ -82,7 +81,7 @@ const BACKGROUND_ORIGIN = 'background'
 
 /** The message with the result of a background call. Its call was answered when it began. */
 export function resultNotice({ callId, name, content, isError }: ToolMessage): UserMessage {
-  const what = isError ? 'has failed' : 'has finished'
-  const header: ContentPart = { type: 'text', text: `The background call ${callId} of ${name} ${what}:` }
+  const end = isError ? 'failed' : 'finished'
+  const header: ContentPart = { type: 'text', text: `The background call ${callId} of ${name} has ${end}:` }
   return { role: 'user', origin: BACKGROUND_ORIGIN, content: [header, ...content] }
 }
