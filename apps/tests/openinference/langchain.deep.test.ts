@@ -85,7 +85,7 @@ test('a run of LangChain by OpenInference: agent, steps, tokens, tools, errors, 
     `${url}/api/runs/${runs[0]?.key}`,
   )
   const calls = [...(run.steps[0]?.calls ?? [])].sort((a, b) => (a.tool < b.tool ? 1 : -1))
-  // It records the only member of an input alone.
+  // If an input has one member, it records only the value of that.
   expect(calls).toMatchObject([
     { tool: 'weather', input: 'Rome', output: 'Sunny in Rome', fate: 'committed' },
     { tool: 'hotels', input: 'Rome', fate: 'failed', error: expect.stringContaining('no rooms') },

@@ -43,7 +43,7 @@ test('the command prints its address and the two lines to paste, shows files, an
   expect(await ended).toEqual([0, null])
 })
 
-test('wrong options are an error with the help, a file that is not there is one sentence, and --help is no error (DT7)', async () => {
+test('wrong options are an error with the help, a missing file is one sentence, and --help is not an error (DT7)', async () => {
   const cases = [
     [['--help'], 0, /^meanwhile-devtools .*\n\nShows the runs of agents/],
     [['--port', 'x'], 2, /^--port must be a number from 0 to 65535, not x\n\nmeanwhile-devtools /],

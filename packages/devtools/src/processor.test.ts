@@ -97,7 +97,7 @@ test('if another program listens at the address and refuses open spans, one line
   expect(error.mock.calls).toEqual([[expect.stringMatching(/refuses spans \(status 404\). Is it the devtools\?$/)]])
 })
 
-test('a batch that is too large is sent by halves, and a span that is too large alone is named in one line (DT6)', async () => {
+test('a batch that is too large is sent by halves, and one span that is too large is named in one line (DT6)', async () => {
   const error = vi.spyOn(console, 'error').mockReturnValue(undefined)
   onTestFinished(() => error.mockRestore())
   const kept: string[] = []

@@ -22,7 +22,7 @@ export interface DevtoolsProcessor {
   forceFlush(): Promise<void>
   /** Sends what has not been sent, for at most 1 s, and stops. It never rejects. */
   shutdown(): Promise<void>
-  /** The number of spans that were not kept: the devtools did not answer, or the span alone was too large for them. */
+  /** The number of spans that were not kept: the devtools did not answer, or one span was too large for them. */
   readonly dropped: number
 }
 

@@ -150,7 +150,7 @@ test('the lag is measured from the evidence to the function, and includes the wa
   ])
 })
 
-test('spans say when arguments were complete, behind which call one waited, and how long one waited for its commit (DT4)', async () => {
+test('spans show when arguments were complete, behind which call one waited, and how long one waited for its commit (DT4)', async () => {
   const { tool } = await spansOf([
     respond(
       wait(100),
@@ -172,7 +172,7 @@ test('spans say when arguments were complete, behind which call one waited, and 
   expect(told('send')).toEqual([0.1, undefined, 0, 'conflict', 'barrier'])
 })
 
-test('with one slot a call says behind which one it waited (DT4)', async () => {
+test('with one slot a call shows behind which one it waited (DT4)', async () => {
   const { named } = await spansOf(
     [
       respond(

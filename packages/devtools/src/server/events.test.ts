@@ -24,7 +24,7 @@ test('a page that does not read gets no news; when it reads again, it receives t
   while (!text.includes('"agent":"seen"')) await wait(5)
 })
 
-test('news that take long are told less often, all runs in the end, and quick ones every 50 ms (DT7)', async () => {
+test('news that take long are sent less often, all runs in the end, and quick ones every 50 ms (DT7)', async () => {
   let [spent, cost] = [0, 100]
   class Slow extends Traces {
     override runsOf(id: string) {
