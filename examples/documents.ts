@@ -50,9 +50,9 @@ const agent = createAgent({
 const { text, messages } = await agent.run('Can I return my lamp, and is there a guarantee?')
 console.log(text)
 
-// A number is shown as a source only if a search of this run has returned that passage.
+// A number is shown as a source only if a search in this conversation has returned that passage.
 const shown = messages.flatMap((message) =>
-  message.role === 'tool' ? z.array(passage).catch([]).parse(message.output) : [],
+  message.role === 'tool' && message.name === 'search' ? z.array(passage).catch([]).parse(message.output) : [],
 )
 for (const [, id] of text.matchAll(/\[(\d+)\]/g))
   console.log(`[${id}] ${shown.find((one) => one.id === id)?.title ?? 'no such source'}`)

@@ -9,7 +9,7 @@ import { modelOr } from './shared/model.ts'
 const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
 const photo = { type: 'file', mediaType: 'image/png', data: pixel } as const
-const page = { type: 'file', mediaType: 'image/png', data: { url: 'https://example.com/map.png' } } as const
+const map = { type: 'file', mediaType: 'image/png', data: { url: 'https://example.com/map.png' } } as const
 
 const screenshot = tool({
   name: 'screenshot',
@@ -38,6 +38,6 @@ const { text } = await agent.run([
 console.log(text)
 
 const compared = await agent.run([
-  { role: 'user', content: [{ type: 'text', text: 'Does the page show it, and what is on this map?' }, page] },
+  { role: 'user', content: [{ type: 'text', text: 'Does the page show it, and what is on this map?' }, map] },
 ])
 console.log(compared.text)

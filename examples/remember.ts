@@ -4,6 +4,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { createAgent, tool } from '@meanwhile/core'
 import { call, respond, say } from '@meanwhile/core/testing'
+import { eagerTools } from '@meanwhile/eager-tools'
 import { z } from 'zod'
 import { modelOr } from './shared/model.ts'
 
@@ -15,12 +16,12 @@ const context = z.object({ user: z.string() })
 const recall = tool({
   name: 'recall',
   description: 'What is known about the user. Call it before you ask them something they may have told you.',
-  input: z.object({ about: z.string().describe('a word, or an empty text for all') }),
+  input: z.object({ about: z.string().describe('a word, or an empty text for the last 20') }),
   effect: 'read', // it changes nothing, so it may start while the model is still writing
   context,
   execute: ({ about }, { context: { user } }) =>
     db
-      .prepare('select fact from facts where user = ? and instr(lower(fact), lower(?)) > 0 limit 20')
+      .prepare('select fact from facts where user = ? and instr(fact, ?) > 0 order by rowid desc limit 20')
       .all(user, about)
       .map(({ fact }) => fact),
 })
@@ -47,6 +48,7 @@ const agent = createAgent({
     respond(say('You have not told me anything yet. What do you like?')),
   ]),
   tools: [recall, remember],
+  middleware: [eagerTools()],
 })
 
 // Three conversations: none has the messages of another.

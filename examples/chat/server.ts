@@ -45,11 +45,10 @@ export async function startServer({
   const store = sqliteThreads(file)
   const times = sqliteTimes(file)
   const threads = createThreads({ agent: chatAgent(times), store, context: contextFrom, lease: 3_000 })
-  threads.watch() // continues turns whose server was killed
-
   const server = createAdaptorServer({ fetch: chatRoutes(threads, times, served) })
   await once(server.listen(port, '127.0.0.1'), 'listening')
   const { port: actual } = server.address() as AddressInfo
+  threads.watch() // continues turns whose server was killed
   const close = async () => {
     const closed = once(server.close(), 'close')
     if ('closeAllConnections' in server) server.closeAllConnections() // the connections of open pages: they reconnect

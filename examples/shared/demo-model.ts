@@ -69,8 +69,8 @@ function firstStep(question: string): ScriptResponse {
 const isPlan = (question: string) => /weekend|trip|plan/i.test(question)
 
 function answer(question: string, results: readonly string[]): ScriptResponse {
-  if (isPlan(question)) return respond(say(planOf(results)))
   if (/weather/i.test(question)) return respond(say(`Here it is. ${results.join(' ')} I would take a hat.`))
+  if (isPlan(question)) return respond(say(planOf(results)))
   return respond(say(`All right. ${results.join(' ')}`))
 }
 

@@ -26,8 +26,8 @@ export function useConversation(chat: Chat<ChatMessage>, waiting: readonly ChatM
     setQueued(thread.queued)
   }, [id, setMessages])
 
-  // The turn continues without the page, which then reads on; or the next message of the queue has begun its turn; or the user has answered a
-  // question, or sent a message, in another tab.
+  // The turn continues without the page, which then reads on; or the next message of the queue has begun its turn; or the server has refused
+  // something, mostly because the user has answered a question, or sent a message, in another tab.
   const isBehind = isLost || hasChanged || (hasNext && !isReading)
   useEffect(() => {
     if (!isBehind) return
@@ -36,10 +36,12 @@ export function useConversation(chat: Chat<ChatMessage>, waiting: readonly ChatM
       // If that fails, the server is away, and so it is for the next request.
       if (!isAway) await load().catch(() => undefined)
       await resumeStream()
+      // No turn is running: it ended while the server was away, or the message never arrived there.
+      if (isAway && chat.status === 'ready') await load().catch(() => undefined)
     }
-    const soon = setTimeout(() => void follow(), isAway ? 1_000 : 0)
+    const soon = setTimeout(() => void follow(), error ? 1_000 : 0)
     return () => clearTimeout(soon)
-  }, [isBehind, error, load, resumeStream])
+  }, [chat, isBehind, error, load, resumeStream])
 
   // A turn that goes on after a crash is streamed from its beginning: until that is as long, the page shows what it had.
   const [had, setHad] = useState<ChatMessage>()
@@ -64,7 +66,7 @@ export function useConversation(chat: Chat<ChatMessage>, waiting: readonly ChatM
     isLost,
     hasChanged,
     isPending: status === 'submitted' && last?.role === 'user',
-    /** While a turn runs the message waits. Rejects if the server did not get it. */
+    /** While a turn runs the message waits; that rejects if the server did not get it. */
     async say(text: string): Promise<void> {
       if (isBusy) return queue(text)
       await doing.sendMessage({ text })
@@ -73,9 +75,9 @@ export function useConversation(chat: Chat<ChatMessage>, waiting: readonly ChatM
     },
     /** `stop()` of `useChat` would only stop reading. Returns what was in the queue: it is not sent any more. */
     async stop(): Promise<string> {
-      setQueued([])
       await queueing.current
       await post(`/api/chat/${id}/stop`, { queue: 'drop' })
+      setQueued([])
       return queued.map(textOf).join('\n')
     },
   }

@@ -19,7 +19,7 @@ export function Header({ isDemo }: { readonly isDemo: boolean }) {
           onChange={(event) => turn(event.target.checked)}
         />
         Early tools
-        <span>{isOn ? 'on' : 'off'}</span>
+        <span aria-hidden="true">{isOn ? 'on' : 'off'}</span>
       </label>
       <a href="/">New chat</a>
       {isDemo && (

@@ -10,18 +10,21 @@ export interface Setup {
   readonly devtools?: string
 }
 
-async function get<Answer>(path: string): Promise<Answer> {
-  return (await fetch(path)).json()
+/** @throws {Error} The server has refused it; the message is its sentence. */
+async function get<Answer>(path: string, signal?: AbortSignal): Promise<Answer> {
+  const response = await fetch(path, signal && { signal })
+  if (!response.ok) throw new Error(await response.text())
+  return response.json()
 }
 
 export const readSetup = () => get<Setup>('/api/setup')
 
-export const readTimes = (turns: readonly string[]) =>
-  get<Record<string, Times>>(`/api/timelines?${new URLSearchParams(turns.map((turn) => ['turn', turn]))}`)
+export const readTimes = (turns: readonly string[], signal: AbortSignal) =>
+  get<Record<string, Times>>(`/api/timelines?${new URLSearchParams(turns.map((turn) => ['turn', turn]))}`, signal)
 
 /** The messages of a thread, and those in its queue. */
 export async function readThread(id: string) {
-  const { messages } = await get<{ readonly messages: readonly ChatMessage[] }>(`/api/chat/${id}`)
+  const { messages } = await get<{ readonly messages: readonly ChatMessage[] }>(`/api/chat/${encodeURIComponent(id)}`)
   const isQueued = ({ metadata }: ChatMessage) => metadata?.queued === true
   return { messages: messages.filter((one) => !isQueued(one)), queued: messages.filter(isQueued) }
 }

@@ -46,7 +46,7 @@ export function Timeline({ times, state }: TimelineProps) {
     <i key={`${name} ${from}`} className={name} data-state={state} style={place(from, to)} />
   )
   const label = (text: string, at: number, name?: string) => (
-    <span key={text} className={name} style={{ left: place(at).left }}>
+    <span key={`${text} ${at}`} className={name} style={{ left: place(at).left }}>
       {text}
     </span>
   )

@@ -68,6 +68,7 @@ function stateOf({ part, chat, times, isLast }: ToolRowProps): readonly [string,
   if (part.state === 'output-error') return ['failed', 'failed']
   if (isOver) return ['done', start !== undefined && end ? `${((end - start) / 1_000).toFixed(1)} s` : 'done']
   if (!isLast || !chat.isBusy) {
+    if (isLast && part.state === 'approval-responded') return ['waits', 'waits for your other answers']
     if (isLast && part.state === 'approval-requested') return ['asks', 'waits for you']
     return isLast && optionsOf(part).length > 0 ? ['asks', 'your choice'] : ['not-run', 'not finished']
   }

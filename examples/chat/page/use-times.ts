@@ -11,15 +11,21 @@ export function useTimes({ messages, isBusy }: Conversation): ReadonlyMap<string
   const isOpen = isBusy || known.get(last)?.state === 'open'
   const all = turns.join()
   useEffect(() => {
-    const read = async (ids: readonly string[]) => {
-      const found = await readTimes(ids)
+    if (all === '') return
+    const left = new AbortController()
+    let soon: ReturnType<typeof setTimeout>
+    const read = async (ids: readonly string[]): Promise<void> => {
+      // A server that is away is asked again.
+      const found = await readTimes(ids, left.signal).catch(() => ({}))
+      if (left.signal.aborted) return
       setKnown((now) => new Map([...now, ...Object.entries(found)]))
+      if (isOpen) soon = setTimeout(() => void read([last]), 200)
     }
-    // A server that is away is asked again.
-    const ask = (ids: readonly string[]) => void read(ids).catch(() => undefined)
-    ask(all.split(','))
-    const again = isOpen ? setInterval(ask, 200, [last]) : undefined
-    return () => clearInterval(again)
+    void read(all.split(','))
+    return () => {
+      left.abort()
+      clearTimeout(soon)
+    }
   }, [all, last, isOpen])
   return known
 }

@@ -2,7 +2,7 @@ import { earlierChats } from './kept.ts'
 
 /** Requests that the script of the demo knows, and what each shows. */
 const SUGGESTIONS = {
-  'Plan a weekend in Lisbon': 'a slow tool, then text: early tools save 2 s',
+  'Plan a weekend in Lisbon': 'a slow tool, then text: early tools save most',
   'What is the weather in Rome and Oslo?': 'two tools, then text',
   'Write a mail to ada@example.org': 'asks you first',
   'Tell me a story': 'no tools: nothing to save',
