@@ -218,13 +218,14 @@ test('while the server does not answer a stopped message, the stop button also s
 test('while the server does not answer a stopped message, a signal that has aborted refuses the next one (W36)', async () => {
   const fetching = vi.fn<typeof fetch>(() => new Promise(() => {}))
   const transport = threadTransport({ api: 'http://chat.test/api/chat', fetch: fetching })
-  const options = { trigger: 'submit-message', chatId: 't', messageId: undefined, messages: [] } as const
   const stop = new AbortController()
-  const sent = transport.sendMessages({ ...options, abortSignal: stop.signal })
+  const options = { chatId: 't', messageId: undefined, messages: [], abortSignal: stop.signal }
+  const send = () => transport.sendMessages({ trigger: 'submit-message', ...options })
+  const sent = send()
   await vi.waitFor(() => expect(fetching).toHaveBeenCalledOnce(), PATIENT)
   stop.abort('stopped')
   await expect(sent).rejects.toBe('stopped')
-  await expect(transport.sendMessages({ ...options, abortSignal: stop.signal })).rejects.toBe('stopped')
+  await expect(send()).rejects.toBe('stopped')
   expect(fetching).toHaveBeenCalledOnce()
 })
 
