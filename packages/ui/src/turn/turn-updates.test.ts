@@ -306,6 +306,25 @@ test('early progress that is discarded before the message is committed is not se
   expect(afterEarlyWork({}, withdrawn, committed)).toEqual([{ type: 'call', call: asking.content[0] }])
 })
 
+test('a card of a call inside a call is sent again after its step was removed (UI1)', () => {
+  const path = [
+    { agent: 'mail', callId: 'b' },
+    { agent: 'send', callId: 'i' },
+  ]
+  const inside = { type: 'inside', cards: [{ path, input: {}, state: 'asked' }] }
+  const types = (...bodies: readonly object[]) => afterEarlyWork({ early: true }, ...bodies).map(({ type }) => type)
+  expect(types(inside, inside)).toEqual(['inner-call'])
+  expect(types(inside, withdrawn, inside)).toEqual([
+    'inner-call',
+    'step-reset',
+    'call-start',
+    'call-delta',
+    'inner-call',
+  ])
+  const renamed = { ...committed, message: { ...asking, content: [{ ...otherCall, id: 'd' }] } }
+  expect(types(inside, renamed, inside)).toEqual(['inner-call', 'step-reset', 'call-start', 'call', 'inner-call'])
+})
+
 test('messages of a middleware to the model are not sent (UI2)', () => {
   const added = { role: 'user', content: 'Say more.', origin: 'gate' }
   const updates = read(
