@@ -200,6 +200,35 @@ test('a stop before the response has begun reaches the turn of its message, and 
   expect(texts(await history(handler, 't')).at(-1)).toBe('You said b.')
 })
 
+test('while the server does not answer a stopped message, the stop button also stops the next one (W36)', async () => {
+  const { page, asked, delay } = chat()
+  const { opened: arrival } = gate()
+  delay(arrival)
+  const one = page()
+  for (const text of ['a', 'b', 'c']) {
+    const sent = one.sendMessage({ text })
+    await vi.waitFor(() => expect([one.status, asked.length]).toEqual(['submitted', 1]), PATIENT)
+    await one.stop()
+    await sent
+    expect(one.status).toBe('ready')
+  }
+  expect(asked).toEqual(['POST /api/chat'])
+})
+
+test('while the server does not answer a stopped message, a signal that has aborted refuses the next one (W36)', async () => {
+  const fetching = vi.fn<typeof fetch>(() => new Promise(() => {}))
+  const transport = threadTransport({ api: 'http://chat.test/api/chat', fetch: fetching })
+  const stop = new AbortController()
+  const options = { chatId: 't', messageId: undefined, messages: [], abortSignal: stop.signal }
+  const send = () => transport.sendMessages({ trigger: 'submit-message', ...options })
+  const sent = send()
+  await vi.waitFor(() => expect(fetching).toHaveBeenCalledOnce(), PATIENT)
+  stop.abort('stopped')
+  await expect(sent).rejects.toBe('stopped')
+  await expect(send()).rejects.toBe('stopped')
+  expect(fetching).toHaveBeenCalledOnce()
+})
+
 test('the stop of a message that the server refuses stops no other turn (W36)', async () => {
   const { handler, threads, page, asked, open, delay } = chat()
   const running = page().sendMessage({ text: 'slow' })

@@ -48,7 +48,7 @@ class ThreadTransport<Message extends UIMessage> extends DefaultChatTransport<Me
 
   override async sendMessages(options: SendOptions<Message>): Promise<ReadableStream<UIMessageChunk>> {
     const { chatId, messages, trigger, headers, abortSignal } = options
-    await this.#stops.get(chatId)
+    await unlessAborted(this.#stops.get(chatId) ?? Promise.resolve(), abortSignal)
     abortSignal?.throwIfAborted()
     const history = this.#historyOf(chatId)
     const { replacing, commit } = history.changeTo(messages, trigger, options.messageId)
@@ -112,9 +112,10 @@ function onAbort(signal: AbortSignal | undefined, react: () => void): { end(): v
   return { end: () => signal?.removeEventListener('abort', react) }
 }
 
-/** Rejects at once if the signal aborts first. */
+/** Rejects at once if the signal has aborted, or aborts first. */
 function unlessAborted<Value>(value: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
   return new Promise((resolve, reject) => {
+    signal?.throwIfAborted()
     const { end } = onAbort(signal, () => reject(signal?.reason))
     value.then(resolve, reject).finally(end)
   })

@@ -37,9 +37,13 @@ export class OpenQuestions {
     this.#calls.set(update.call.id, update)
   }
 
-  /** A step with these calls was removed. */
-  reset(callIds: readonly string[], step: number): void {
+  /** The parts of a step were removed, and with them its cards. */
+  stepReset(step: number): void {
     this.#inner.reset(step)
+  }
+
+  /** These calls are no longer valid. */
+  forget(callIds: readonly string[]): void {
     for (const callId of callIds) {
       this.#calls.delete(callId)
       this.#answers.delete(callId)

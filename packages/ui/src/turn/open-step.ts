@@ -138,16 +138,23 @@ export class OpenStep {
     this.#tell(part.shown)
   }
 
-  /** An early call does not count: all parts are sent again, without what was sent of it beyond its input. */
+  /**
+   * An early call does not count, and neither does what its card shows of it. Before the message is committed, all parts are sent again, without what
+   * was sent of the call beyond its input; later only the call.
+   */
   discard(callId: string): void {
     const part = this.#calls.get(callId)
-    if (!part || this.message) return
+    if (!part) return
+    const { early, shown } = part
     part.hasEntered = false
-    if (!part.early) return
-    part.early = undefined
-    part.shown = undefined
-    this.#tell({ type: 'step-reset' })
-    for (const each of this.#parts) this.#tellAgain(each)
+    forgetWork(part)
+    if (this.message) {
+      const call = callsOf(this.message).find(({ id }) => id === callId)
+      if (call && (early || shown)) this.#tell({ type: 'call', call })
+    } else if (early) {
+      this.#tell({ type: 'step-reset' })
+      for (const each of this.#parts) this.#tellAgain(each)
+    }
   }
 
   /** Removes all parts. Returns the ids of its calls. */
@@ -235,8 +242,11 @@ export class OpenStep {
   #callStands(call: ToolCall): void {
     this.startCall(call.id, call.name)
     const part = this.#calls.get(call.id)
-    if (part?.early && sameInput(part.early.input, call.input)) this.#tell({ type: 'call', call, isTold: true })
-    else if (part) this.#tellCall(part, { type: 'call', call })
+    if (!part) return
+    const written = part.early ?? part.closed
+    if (written && !sameInput(written.input, call.input)) forgetWork(part)
+    if (part.early) this.#tell({ type: 'call', call, isTold: true })
+    else this.#tellCall(part, { type: 'call', call })
   }
 
   /** Whether the sent parts are the first of this message; the last may be incomplete. */
@@ -250,6 +260,12 @@ export class OpenStep {
       return told === this.#open ? part.text.startsWith(told.text) : part.text === told.text
     })
   }
+}
+
+/** What was sent of the work on this call is no longer of it. */
+function forgetWork(part: ToldCall): void {
+  part.early = undefined
+  part.shown = undefined
 }
 
 function shownParts({ content }: AssistantMessage): readonly AssistantPart[] {

@@ -233,6 +233,7 @@ export class TurnReader {
         this.#tellSaid()
         this.#steps = update.step
       }
+      if (update.type === 'step-reset') this.#questions.stepReset(this.#steps)
       this.#tell(update)
       if (update.type !== 'call' || update.isEarly) return
       this.#questions.committed({ type: 'call', call: update.call })
@@ -257,7 +258,7 @@ export class TurnReader {
 
   #reset(step: OpenStep): void {
     const callIds = step.reset()
-    this.#questions.reset(callIds, step.ordinal)
+    this.#questions.forget(callIds)
     for (const callId of callIds) {
       this.#results.delete(callId)
       this.#background.forget(callId)

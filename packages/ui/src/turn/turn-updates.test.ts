@@ -4,7 +4,7 @@ import { retryModel } from '@meanwhile/middleware'
 import { createThreads, memoryThreads, type ThreadEventBody } from '@meanwhile/threads'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { type ReadEvent, TurnReader } from './turn-reader.ts'
+import { type ReadEvent, type ReaderOptions, TurnReader } from './turn-reader.ts'
 import type { TurnUpdate } from './turn-update.ts'
 import { turnUpdates } from './turn-updates.ts'
 
@@ -256,6 +256,73 @@ test('early progress of a tool is sent again when its message is committed (UI3)
     { type: 'call', call: asking.content[0] },
     progress,
   ])
+})
+
+/** The updates after the events up to `message`, of a call whose tool has reported progress and returned before. */
+function afterEarlyWork(options: ReaderOptions, ...bodies: readonly object[]) {
+  const ofCall = { step: 1, callId: 'c', toolName: 'mail' }
+  const reader = new TurnReader(options)
+  const read = (body: object) => reader.read({ runId: 'r', ...body } as ReadEvent)
+  for (const body of [
+    ...toAsk.slice(0, 2),
+    { type: 'tool-input-start', step: 1, attempt: 1, id: 'c', name: 'mail' },
+    { type: 'tool-input-delta', step: 1, attempt: 1, id: 'c', delta: '{}' },
+    { type: 'tool-input-closed', step: 1, attempt: 1, call: asking.content[0] },
+    { type: 'tool-entered', ...ofCall, provisional: true },
+    { type: 'tool-progress', ...ofCall, progress: 0.5, provisional: true },
+    ...(options.early ? [{ type: 'tool-settled', ...ofCall, message: resultOf('Sent.'), provisional: true }] : []),
+  ])
+    read(body)
+  return bodies.flatMap(read)
+}
+const committed = { type: 'message', step: 1, message: asking, messageId: 'a' }
+const withdrawn = { type: 'tool-discarded', step: 1, callId: 'c', toolName: 'mail', cause: 'call_withdrawn' }
+const otherCall = { type: 'tool-call', id: 'c', name: 'mail', input: { to: 'ada' } } as const
+const changed = { ...committed, message: { ...asking, content: [otherCall] } }
+
+test.each([
+  ['result', true],
+  ['progress', false],
+])(
+  'a call whose early work is discarded after its message is committed is sent again without the %s (W39)',
+  (_, early) => {
+    const updates = afterEarlyWork({ early }, committed, withdrawn)
+    expect(updates.at(-1)).toEqual({ type: 'call', call: asking.content[0] })
+    expect(afterEarlyWork({ early }, committed, withdrawn, withdrawn)).toEqual(updates)
+  },
+)
+
+test.each([
+  ['result', true],
+  ['progress', false],
+])(
+  'a call that is committed with another input is sent once, without the early %s for the first input (W39)',
+  (_, early) => {
+    expect(afterEarlyWork({ early }, changed, withdrawn)).toEqual([{ type: 'call', call: otherCall }])
+  },
+)
+
+test('early progress that is discarded before the message is committed is not sent again with the call (UI3)', () => {
+  expect(afterEarlyWork({}, withdrawn, committed)).toEqual([{ type: 'call', call: asking.content[0] }])
+})
+
+test('a card of a call inside a call is sent again after its step was removed (UI1)', () => {
+  const path = [
+    { agent: 'mail', callId: 'b' },
+    { agent: 'send', callId: 'i' },
+  ]
+  const inside = { type: 'inside', cards: [{ path, input: {}, state: 'asked' }] }
+  const types = (...bodies: readonly object[]) => afterEarlyWork({ early: true }, ...bodies).map(({ type }) => type)
+  expect(types(inside, inside)).toEqual(['inner-call'])
+  expect(types(inside, withdrawn, inside)).toEqual([
+    'inner-call',
+    'step-reset',
+    'call-start',
+    'call-delta',
+    'inner-call',
+  ])
+  const renamed = { ...committed, message: { ...asking, content: [{ ...otherCall, id: 'd' }] } }
+  expect(types(inside, renamed, inside)).toEqual(['inner-call', 'step-reset', 'call-start', 'call', 'inner-call'])
 })
 
 test('messages of a middleware to the model are not sent (UI2)', () => {
