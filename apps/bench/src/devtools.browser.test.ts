@@ -8,7 +8,7 @@ import { devtools } from '@meanwhile/devtools/processor'
 import { sized } from '@meanwhile/tests/size'
 import { type Span as ApiSpan, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { TracerProvider } from '@opentelemetry/sdk-trace'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { launchBrowser } from '../test/browser.ts'
 import { longRun } from '../test/long-run.ts'
@@ -194,6 +194,46 @@ test('a run stays whose news arrive before a list that is older (DT12)', async (
   await post(url, await readFile(file('ai-sdk'), 'utf8'))
   await page.getByRole('button', { name: /Rome/ }).waitFor()
   expect(await items.count()).toBe(2)
+})
+
+test('a run stays whose news arrive while a second list is on its way that does not have it (DT12)', async () => {
+  const { url, page } = await opened({ files: ['trip', 'ai-sdk'] })
+  const list = await json<{ readonly runs: readonly object[] }>(`${url}/api/runs`)
+  const only = (name: string) => ({ ...list, runs: list.runs.filter((run) => JSON.stringify(run).includes(name)) })
+  const asked: Route[] = []
+  const signs = new EventEmitter()
+  await page.route('**/api/runs', (route) => {
+    asked.push(route)
+    signs.emit(`asked ${asked.length}`)
+  })
+  await page.addInitScript(() => {
+    class Events extends EventTarget {
+      constructor() {
+        super()
+        Reflect.set(globalThis, 'tell', (name: string, data: unknown) =>
+          this.dispatchEvent(new MessageEvent(name, { data: JSON.stringify(data) })),
+        )
+      }
+      close(): void {}
+    }
+    Reflect.set(globalThis, 'EventSource', Events)
+  })
+  await page.reload()
+  const tell = (name: string, data: object = {}) =>
+    page.evaluate(([one, facts]) => Reflect.get(globalThis, 'tell')(one, facts), [name, data] as const)
+  const both = once(signs, 'asked 2')
+  await page.waitForFunction(() => 'tell' in globalThis)
+  await tell('hello')
+  await tell('hello')
+  await both
+  const first = page.waitForResponse('**/api/runs')
+  await asked[0]?.fulfill({ json: only('Rome') })
+  await (await first).finished()
+  await tell('runs', only('Rome'))
+  await page.getByRole('button', { name: /Rome/ }).waitFor()
+  await asked[1]?.fulfill({ json: only('Lisbon') })
+  await page.getByRole('button', { name: /Lisbon/ }).waitFor()
+  expect(await page.locator('.item').count()).toBe(2)
 })
 
 test('a run in which something was selected stays when another one comes (DT8)', async () => {

@@ -31,6 +31,8 @@ export function useRuns(): Runs {
       const heard: Change[] = []
       news = heard
       const list = await get<RunList>('/api/runs')
+      // A later load is under way: its list is newer.
+      if (news !== heard) return
       news = undefined
       if (!list) return
       setClock(list.now)

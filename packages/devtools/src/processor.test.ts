@@ -115,6 +115,28 @@ test('a batch that is too large is sent by halves, and one span that is too larg
   expect(error.mock.calls).toEqual([[`The span "span3" is too large for the program at ${url}. It is not shown.`]])
 })
 
+test('if half of a batch is not answered, only that half is sent again, and a span that was too large counts once (DT6)', async () => {
+  const error = vi.spyOn(console, 'error').mockReturnValue(undefined)
+  onTestFinished(() => error.mockRestore())
+  const kept: string[] = []
+  let breaks = 1
+  const url = await serverThat((path, body) => {
+    if (path !== '/v1/traces') return 200
+    const names = [...body.matchAll(/"name":"(\w+)","kind"/g)].map(([, name = '']) => name)
+    if (names.includes('large')) return 413
+    if (names.includes('unlucky') && breaks-- > 0) return undefined
+    kept.push(...names)
+    return 200
+  })
+  const { processor, start } = setup(url)
+  for (const name of ['first', 'large', 'unlucky', 'last']) start(name).end()
+  await processor.forceFlush()
+  expect(kept).toEqual(['first'])
+  await processor.forceFlush()
+  expect(kept).toEqual(['first', 'unlucky', 'last'])
+  expect(processor.dropped).toBe(1)
+})
+
 test('bytes are sent as bytes, not as a list of their members (DT6)', async () => {
   const { url } = await started()
   const { processor, start } = setup(url)
@@ -148,12 +170,16 @@ test('after a shutdown nothing is sent, and spans may still begin and end (DT6)'
   expect((await listed(url)).map(({ state }) => state).sort()).toEqual(['completed', 'running'])
 })
 
-/** The address of a stand-in for a collector, which answers each request with a status. */
-async function serverThat(answers: (path: string, body: string) => number): Promise<string> {
+/** The address of a stand-in for a collector, which answers each request with a status, or closes its connection. */
+async function serverThat(answers: (path: string, body: string) => number | undefined): Promise<string> {
   const server = createServer((request, response) => {
     let body = ''
     request.on('data', (chunk) => (body += chunk))
-    request.on('end', () => response.writeHead(answers(request.url ?? '', body)).end())
+    request.on('end', () => {
+      const status = answers(request.url ?? '', body)
+      if (status === undefined) request.socket.destroy()
+      else response.writeHead(status).end()
+    })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())

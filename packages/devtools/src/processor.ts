@@ -73,9 +73,9 @@ export function devtools({
     ended = ended.slice(MOST_AT_ONCE)
     for (const span of changed) open.set(span, sizeOf(span))
     const [told, kept] = await Promise.all([post('/devtools/open', changed), post('/v1/traces', done)])
-    if (told !== 'answered') for (const span of changed) if (open.has(span)) open.set(span, UNSENT)
-    if (kept !== 'answered') keep([...done, ...ended])
-    return kept === 'answered' ? told : kept
+    for (const span of told.unsent) if (open.has(span)) open.set(span, UNSENT)
+    if (kept.unsent.length > 0) keep([...kept.unsent, ...ended])
+    return kept.outcome === 'answered' ? told.outcome : kept.outcome
   }
 
   function keep(spans: ReadableSpan[]): void {
@@ -84,22 +84,24 @@ export function devtools({
   }
 
   /** Spans that are too large together are sent by halves. */
-  async function post(path: Path, spans: readonly ReadableSpan[]): Promise<Outcome> {
+  async function post(path: Path, spans: readonly ReadableSpan[]): Promise<Sent> {
     const [first] = spans
-    if (!first) return 'answered'
+    if (!first) return ANSWERED
     const outcome = await postAtOnce(path, spans)
-    if (outcome !== 'too large') return outcome
+    if (outcome === 'answered') return ANSWERED
+    if (outcome !== 'too large') return { outcome, unsent: spans }
     if (spans.length === 1) {
       if (path === '/v1/traces') dropped++
       warnOnce(
         'size',
         `The span ${JSON.stringify(first.name)} is too large for the program at ${origin}. It is not shown.`,
       )
-      return 'answered'
+      return ANSWERED
     }
     const middle = Math.ceil(spans.length / 2)
     const half = await post(path, spans.slice(0, middle))
-    return half === 'answered' ? post(path, spans.slice(middle)) : half
+    if (half.outcome === 'answered') return post(path, spans.slice(middle))
+    return { ...half, unsent: [...half.unsent, ...spans.slice(middle)] }
   }
 
   function postAtOnce(path: Path, spans: readonly ReadableSpan[]): Promise<Outcome | 'too large'> {
@@ -184,6 +186,14 @@ function originOf(url: string): string {
 type Path = '/devtools/open' | '/v1/traces'
 type Outcome = 'answered' | 'late' | 'refused'
 const TOO_LARGE = 413
+
+interface Sent {
+  readonly outcome: Outcome
+  /** The spans to send again. */
+  readonly unsent: readonly ReadableSpan[]
+}
+
+const ANSWERED: Sent = { outcome: 'answered', unsent: [] }
 
 const UNSENT = -1
 

@@ -81,6 +81,7 @@ export class StreamedResponse {
     streamed.call = resolveAliases(call, maker.tools)
     streamed.evidence = evidence
     streamed.state = 'streaming'
+    streamed.behind = undefined
     void this.#check(streamed, streamed.call, evidence)
   }
 

@@ -1,10 +1,11 @@
-import { createAgent, type Middleware, type NeedsContext, type Tool } from '@meanwhile/core'
+import { createAgent, type Middleware, type Model, type NeedsContext, type Tool } from '@meanwhile/core'
 import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { type SpanNode, spanTree } from '@meanwhile/harness/otlp'
 import { played } from '@meanwhile/tests/clock'
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { retrying } from '../test/retrying.ts'
+import { sayDone, tellingModel } from '../test/telling-model.ts'
 import { workshop } from '../test/workshop.ts'
 import { eagerTools, type Policy } from './index.ts'
 
@@ -17,6 +18,8 @@ const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProce
 const done = respond(say('Done.'))
 
 interface SpansOptions {
+  /** In place of the responses. */
+  readonly model?: Model
   readonly middleware?: readonly Middleware[]
   readonly tools?: readonly Tool[]
   readonly toolConcurrency?: number
@@ -194,6 +197,22 @@ test('with one slot a call shows behind which one it waited (DT4)', async () => 
     ['order', 'a'],
   ])
   expect(named('invoke_agent')[0]?.attributes['meanwhile.tool_concurrency']).toBe(1)
+})
+
+test('a call that waited for another, and then got an invalid input, no longer shows that it waited for it (DT4)', async () => {
+  const model = tellingModel([
+    [
+      [0, (to) => to.call(0, { id: 'first', name: 'send', delta: '{"n":1}' })],
+      [0, (to) => to.call(1, { id: 'second', name: 'look', delta: '{"n":2}' })],
+      [100, (to) => to.seal(1, '{"n":"two"}')],
+      [200, (to) => to.finish('tool-calls')],
+    ],
+    sayDone,
+  ])
+  const { tool } = await spansOf([], { model })
+  const { attributes } = tool('look')
+  expect(attributes).toMatchObject({ 'meanwhile.dispatch.deferral_reason': 'invalid' })
+  expect(attributes).not.toHaveProperty(['meanwhile.dispatch.waited_for'])
 })
 
 test('a computed effect is on the call’s span (H28, H4)', async () => {

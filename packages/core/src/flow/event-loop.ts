@@ -56,7 +56,7 @@ function next(): void {
 
 const atNextTurn: () => void = scheduler()
 
-/** Uses the functions of when this module is loaded, because tests fake them later. Timers come last: browsers delay those of hidden pages. */
+/** Takes the timer functions when this module is loaded, because tests fake them later. Timers come last: browsers delay those of hidden pages. */
 function scheduler(): () => void {
   const { setImmediate, setTimeout, MessageChannel } = globalThis
   if (setImmediate) return () => void setImmediate(next)

@@ -151,7 +151,7 @@ async function create(root: string, folder: string, name: string, text: string):
   return true
 }
 
-/** Stores a further version, written into the folder of the old one. To rename that folder succeeds once, and fails if the old version was replaced. */
+/** Stores a further version, written into the folder of the old one. Only one process can rename that folder: it fails if the old version was replaced. */
 async function replace(folder: string, old: string, name: string, text: string): Promise<boolean> {
   const file = join(folder, old, `${name}.json`)
   try {

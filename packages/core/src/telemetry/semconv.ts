@@ -4,7 +4,7 @@
  * them only under `/incubating`, which is not for libraries. `meanwhile.*`: our own; durations are in seconds.
  *
  * The format of a span is `span · kind · parent · from when to when`. An attribute has `spans · meaning`, with `later` after the spans that
- * do not start with it, so that samplers do not see it. A metric has `kind · unit · attributes · meaning`; `chat` are the six of a model call.
+ * do not start with it, so that samplers do not see it. A metric has `kind · unit · attributes · meaning`; `chat` stands for the six of a model call in scripts/telemetry-page.ts.
  */
 
 export const SCOPE = '@meanwhile/core'
@@ -234,7 +234,7 @@ export const INFERENCE_CACHE_WRITE_TOKENS = 'gen_ai.client.inference.usage.cache
 export const INFERENCE_REASONING_TOKENS = 'gen_ai.client.inference.usage.reasoning.output_tokens'
 /** histogram · s · gen_ai.tool.name, gen_ai.tool.type, gen_ai.agent.name, error.type, meanwhile.outcome · How long an `execute_tool` span lasted. */
 export const EXECUTE_TOOL_DURATION = 'gen_ai.execute_tool.duration'
-/** histogram · s · gen_ai.agent.name, gen_ai.request.model, error.type · How long an `invoke_agent` span lasted. The model if there was only one. */
+/** histogram · s · gen_ai.agent.name, gen_ai.request.model, error.type · How long an `invoke_agent` span lasted. Has the model if the run called only one. */
 export const INVOKE_AGENT_DURATION = 'gen_ai.invoke_agent.duration'
 /** histogram · {inference_call} · gen_ai.agent.name · The model attempts of the run, including failed ones and side calls. */
 export const INVOKE_AGENT_INFERENCE_CALLS = 'gen_ai.invoke_agent.inference_calls'

@@ -29,7 +29,7 @@ export async function untilCommitted({ halt, config }: RunState, entry: CallEntr
   if (entry.discarded) throw new ToolDiscardedError(entry.call.id, entry.discarded)
 }
 
-/** Returns a promise if an execution must wait before the second gate: an inner call for its commit, every call for that of calls outside its run. */
+/** Returns a promise if an execution must wait. An inner call waits for its own commit. Every call waits for the commit of the calls outside its run. */
 export function waitForCommit(
   run: RunState,
   entry: CallEntry,
