@@ -185,12 +185,18 @@ async function storeEnd(services: Services, attempt: Attempt, end: RunEnd): Prom
 
 /**
  * How many messages of its inbox the run has read and stored. Only its checkpoint knows that, as an earlier worker may have died. Undefined if the
- * run has no messages, no checkpoint, or has completed: then it is stored already.
+ * run has no messages, no checkpoint, or has completed: then it is stored already. If a broken store hides it from the last attempt, the stop is
+ * stored without it.
  */
-async function readCount({ store }: Services, { claim, live }: Attempt): Promise<number | undefined> {
+async function readCount(services: Services, { claim, live }: Attempt): Promise<number | undefined> {
   if (claim.sent === 0 && live.read === undefined) return undefined
-  const checkpoint = await findCheckpoint(store, claim.id)
-  return checkpoint && checkpoint.status !== 'completed' ? messagesRead(checkpoint) : undefined
+  try {
+    const checkpoint = await findCheckpoint(services.store, claim.id)
+    return checkpoint && checkpoint.status !== 'completed' ? messagesRead(checkpoint) : undefined
+  } catch (error) {
+    if (claim.attemptsSinceStop < services.maxAttempts) throw error
+    return undefined
+  }
 }
 
 /** The checkpoint of a completed run has no run-local values: what it has read is stored just before. */

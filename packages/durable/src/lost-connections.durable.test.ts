@@ -191,6 +191,17 @@ test('a run that is cancelled while no checkpoint can be loaded ends as cancelle
   expect(await runs.get('run')).toMatchObject({ attempts: 3, status: 'cancelled' })
 })
 
+test('a run that has messages ends after its last attempt, also if no checkpoint can be loaded (DU9)', async () => {
+  const store = { ...postgresStore(here), load: () => Promise.reject(new Error('no disk')) }
+  const runs = runsOf(clerk)
+  await runs.start('clerk', 'Go', { id: 'run' })
+  await runs.send('run', 'And this.')
+  await work(runsOf(clerk, { store, maxAttempts: 3 }))
+  await status(runs, 'run', 'failed')
+  const { attempts, error, unread = [] } = (await runs.get('run')) ?? {}
+  expect([attempts, error?.name, unread.map(textOf)]).toEqual([3, 'CheckpointStoreError', ['And this.']])
+})
+
 test('a worker whose events were lost in a crash of the server writes the history again, so that readers have all of it', async () => {
   const steps = Array.from({ length: 6 }, (_, step) => respond(say(`Step ${step}.`), wait(60), call('post')))
   const agent = createAgent({
