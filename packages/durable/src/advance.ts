@@ -69,11 +69,11 @@ async function runUntilStop(services: Services, claim: Claim, live: LiveRun, sig
     eventsEvery === undefined ? undefined : new EventWriter(services.database, services.changes, claim, eventsEvery)
   const attempt = { claim, live, events, signal }
   if (claim.attemptsSinceStop > maxAttempts)
-    return await storeEnd(services, attempt, failed(new RunPoisonedError(claim.id, claim.attemptsSinceStop - 1)))
-  // No worker had the run. A final answer that an earlier one has stored stands.
-  if (claim.cancel && !hasFinalAnswer(await findCheckpoint(services.store, claim.id)))
-    return await storeEnd(services, attempt, { status: 'cancelled' })
+    return await storeEnd(services, attempt, endBy(new RunPoisonedError(claim.id, claim.attemptsSinceStop - 1), claim))
   try {
+    // No worker had the run. A final answer that an earlier one has stored stands.
+    if (claim.cancel && !hasFinalAnswer(await findCheckpoint(services.store, claim.id)))
+      return await storeEnd(services, attempt, { status: 'cancelled' })
     const result = await resumeRun(services, attempt)
     if (result.status === 'waiting') return await storeWait(services, attempt, result.checkpoint)
     if (result.checkpointError) throw result.checkpointError
@@ -91,7 +91,7 @@ async function runUntilStop(services: Services, claim: Claim, live: LiveRun, sig
     await events?.end()
     if (signal.aborted || error instanceof RunHandedBackError) throw error
     if (claim.attemptsSinceStop < maxAttempts && services.shouldRetry(error, claim.attemptsSinceStop)) throw error
-    return await storeEnd(services, attempt, failed(error))
+    return await storeEnd(services, attempt, endBy(error, claim))
   }
 }
 
@@ -185,12 +185,18 @@ async function storeEnd(services: Services, attempt: Attempt, end: RunEnd): Prom
 
 /**
  * How many messages of its inbox the run has read and stored. Only its checkpoint knows that, as an earlier worker may have died. Undefined if the
- * run has no messages, no checkpoint, or has completed: then it is stored already.
+ * run has no messages, no checkpoint, or has completed: then it is stored already. If a broken store hides it from the last attempt, the stop is
+ * stored without it.
  */
-async function readCount({ store }: Services, { claim, live }: Attempt): Promise<number | undefined> {
+async function readCount(services: Services, { claim, live }: Attempt): Promise<number | undefined> {
   if (claim.sent === 0 && live.read === undefined) return undefined
-  const checkpoint = await findCheckpoint(store, claim.id)
-  return checkpoint && checkpoint.status !== 'completed' ? messagesRead(checkpoint) : undefined
+  try {
+    const checkpoint = await findCheckpoint(services.store, claim.id)
+    return checkpoint && checkpoint.status !== 'completed' ? messagesRead(checkpoint) : undefined
+  } catch (error) {
+    if (claim.attemptsSinceStop < services.maxAttempts) throw error
+    return undefined
+  }
 }
 
 /** The checkpoint of a completed run has no run-local values: what it has read is stored just before. */
@@ -215,8 +221,9 @@ function historyOf({ runId, messages }: Checkpoint): AgentEvent {
   return { type: 'history-replaced', runId, messages }
 }
 
-function failed(error: unknown): RunEnd {
-  return { status: 'failed', error: infoOf(error) }
+/** A run that was cancelled before this attempt has not failed, whatever keeps the attempt from its final answer. */
+function endBy(error: unknown, { cancel }: Claim): RunEnd {
+  return cancel ? { status: 'cancelled' } : { status: 'failed', error: infoOf(error) }
 }
 
 function infoOf(error: unknown): ErrorInfo {

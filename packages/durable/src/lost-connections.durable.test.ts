@@ -181,6 +181,27 @@ test('a checkpoint that cannot be loaded does not fail the run, which continues 
   expect(failures).toBeGreaterThan(4)
 })
 
+test('a run that is cancelled while no checkpoint can be loaded ends as cancelled after its last attempt (DU7, DU9)', async () => {
+  const store = { ...postgresStore(here), load: () => Promise.reject(new Error('no disk')) }
+  const runs = runsOf(clerk)
+  await runs.start('clerk', 'Go', { id: 'run' })
+  await runs.cancel('run')
+  await work(runsOf(clerk, { store, maxAttempts: 3 }))
+  await status(runs, 'run', 'cancelled')
+  expect(await runs.get('run')).toMatchObject({ attempts: 3, status: 'cancelled' })
+})
+
+test('a run that has messages ends after its last attempt, also if no checkpoint can be loaded (DU9)', async () => {
+  const store = { ...postgresStore(here), load: () => Promise.reject(new Error('no disk')) }
+  const runs = runsOf(clerk)
+  await runs.start('clerk', 'Go', { id: 'run' })
+  await runs.send('run', 'And this.')
+  await work(runsOf(clerk, { store, maxAttempts: 3 }))
+  await status(runs, 'run', 'failed')
+  const { attempts, error, unread = [] } = (await runs.get('run')) ?? {}
+  expect([attempts, error?.name, unread.map(textOf)]).toEqual([3, 'CheckpointStoreError', ['And this.']])
+})
+
 test('a worker whose events were lost in a crash of the server writes the history again, so that readers have all of it', async () => {
   const steps = Array.from({ length: 6 }, (_, step) => respond(say(`Step ${step}.`), wait(60), call('post')))
   const agent = createAgent({

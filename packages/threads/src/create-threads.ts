@@ -59,7 +59,10 @@ interface CommonOptions {
 
 /** `Context`: the type of the context that each run gets. `Needed`: the context that the agent needs. */
 export interface ThreadsOptions<Context = unknown, Needed = unknown> extends CommonOptions {
-  /** The agent of all threads, or a function that returns the agent of each turn. All agents of a thread must have the same name. */
+  /**
+   * The agent of all threads, or a function that returns the agent of each turn. All agents of a thread must have the same name. An answer waits until
+   * this function and `context` have returned for the answer before it.
+   */
   readonly agent:
     | Agent<unknown, Needed>
     | ((turn: TurnInfo) => Agent<unknown, Needed> | Promise<Agent<unknown, Needed>>)

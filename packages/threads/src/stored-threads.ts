@@ -5,7 +5,7 @@ import { activeContext, asJson, traceIn, userMessage } from '@meanwhile/core/cal
 import { checkedSendPolicy, checkId, type SendPolicy } from './argument-checks.ts'
 import { forkThread } from './fork.ts'
 import { changeThread, type Host, tag, timeOf } from './host.ts'
-import { InTurn } from './in-turn.ts'
+import { OneByOne } from './one-by-one.ts'
 import { checkExpected, type Preview, previewOf, type ThreadRequest } from './preview.ts'
 import { Takeovers } from './takeovers.ts'
 import { UnknownTurnError } from './thread-errors.ts'
@@ -50,8 +50,8 @@ export class StoredThreads<Context> implements Threads<Context> {
   readonly #runner: TurnRunner
   readonly #defaults: SendPolicy
   readonly #takeovers: Takeovers
-  /** The answers to each thread are judged one after the other. */
-  readonly #answers = new InTurn()
+  /** The answers to each thread are checked one at a time. */
+  readonly #answers = new OneByOne()
 
   constructor(host: Host, runner: TurnRunner, defaults: SendPolicy, toolNames?: readonly string[]) {
     this.#host = host
@@ -123,7 +123,7 @@ export class StoredThreads<Context> implements Threads<Context> {
     const answers = structuredClone(given)
     // An answer that is being judged may be refused. Then its question is open again.
     const answered = () => this.#runner.answer(thread, answers, options.context)
-    return this.#resumedHandle(thread, await this.#answers.do(thread, answered))
+    return this.#resumedHandle(thread, await this.#answers.run(thread, answered))
   }
 
   async retry(thread: string, options: ContextOptions<Context> & ExpectedOptions = {}): Promise<ResumedTurn> {

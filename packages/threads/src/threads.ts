@@ -92,6 +92,8 @@ export interface Threads<Context = unknown> {
    * turn waits for a slot (`maxRunning`).
    * `turn.events({ after: turn.cursor })` streams the events that follow.
    *
+   * Answers of one thread are checked one at a time, in the order of the calls: while the functions `agent` and `context` work for one, the next waits.
+   *
    * With durable runs, the same answers may be given again while the turn runs: it changes nothing, unless the run did not get them.
    *
    * @throws {UnknownInterruptError} The thread has no question with this id, or it was answered.
