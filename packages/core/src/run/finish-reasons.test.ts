@@ -50,7 +50,7 @@ test('calls of a response cut off at its length do not run; the model reads why 
   ])
   const { events, result } = await collect(createAgent({ model, tools: [note] }).stream('Go'))
   expect(executed).toEqual([])
-  const text = 'No result: the response was cut off at its token limit.'
+  const text = 'No result: the response was cut off at its token limit before it was complete.'
   const refused = { role: 'tool', name: 'note', content: [{ type: 'text', text }], isError: true }
   expect(model.requests[1]?.messages.slice(2)).toEqual([
     { ...refused, callId: 'one' },

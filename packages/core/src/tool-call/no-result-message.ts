@@ -65,7 +65,7 @@ export function cancelledText(started: boolean): string {
 
 /** What the model reads for calls of a response that must not be used. The text does not depend on whether a call had started early. */
 export function forbiddenText({ finishReason: reason, response }: AssistantMessage): string {
-  if (reason === 'length') return 'No result: the response was cut off at its token limit.'
+  if (reason === 'length') return 'No result: the response was cut off at its token limit before it was complete.'
   if (reason === 'content-filter') return 'No result: the response was stopped by a content filter.'
   const word = response?.finishReason ? `: ${shownName(String(response.finishReason))}` : ''
   return `No result: the response ended for a reason that allows no tool calls${word}.`
