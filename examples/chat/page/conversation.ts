@@ -33,13 +33,13 @@ export function useConversation(chat: Chat<ChatMessage>, waiting: readonly ChatM
     if (!isBehind) return
     const isAway = error instanceof TypeError
     const follow = async () => {
-      // If that fails, the server is away, and so it is for the next request.
-      if (!isAway) await load().catch(() => undefined)
+      // A server that refuses this as well is asked again after a while.
+      if (!isAway) await load().catch(() => new Promise((resolve) => setTimeout(resolve, 1_000)))
       await resumeStream()
       // No turn is running: it ended while the server was away, or the message never arrived there.
       if (isAway && chat.status === 'ready') await load().catch(() => undefined)
     }
-    const soon = setTimeout(() => void follow(), error ? 1_000 : 0)
+    const soon = setTimeout(() => void follow(), isAway ? 1_000 : 0)
     return () => clearTimeout(soon)
   }, [chat, isBehind, error, load, resumeStream])
 
