@@ -83,10 +83,14 @@ test('the resource keys of a tool with needs depend on the complete input, so th
     if (event.type !== 'tool-input-start') return
     const { id, name } = event
     const whole = { type: 'tool-call', id, name, input: { path: 'a', from: 1 } } as const
-    const rest = sleep(20).then(() => whole)
+    let arrive = (_: typeof whole): void => undefined
+    const rest = new Promise<typeof whole>((resolve) => {
+      arrive = resolve
+    })
     run.callTool({ ...whole, input: { path: 'a' } }, { rest }).catch(() => undefined)
     await sleep(10)
     expect([judged, got]).toEqual([[], []])
+    arrive(whole)
   })
   const model = scriptedModel([respond(call('read', { path: 'a', from: 1 }, { id: 'c' })), respond(say('Done.'))])
   await createAgent({ model, tools: [read], middleware: [parted] }).run('Go')
