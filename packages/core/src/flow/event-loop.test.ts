@@ -275,30 +275,6 @@ test.for<readonly [string, Model, Middleware]>([
   await vi.waitFor(() => expect(closed).toBe(1))
 })
 
-test('between the calls of a response the event loop turns, and they begin in their order (P9, W61)', async () => {
-  let turns = 0
-  const counting = setInterval(() => turns++, 0)
-  const begun: [string, number][] = []
-  const slow: Middleware = {
-    name: 'slow',
-    wrapToolCall(made, next) {
-      begun.push([made.id, turns])
-      // Longer than a turn may last.
-      const begin = performance.now()
-      while (performance.now() - begin < 10);
-      return next(made)
-    },
-  }
-  const look = tool({ name: 'look', description: 'Looks.', input: z.object({}), effect: 'read', execute: () => 'seen' })
-  const ids = ['a', 'b', 'c', 'd', 'e']
-  const model = scriptedModel([respond(...ids.map((id) => call('look', { id }, { id }))), respond(say('Done.'))])
-  await createAgent({ model, tools: [look], middleware: [slow] }).run('Go')
-  clearInterval(counting)
-  expect(begun.map(([id]) => id)).toEqual(ids)
-  // The first one may begin in a turn that has begun long ago.
-  expect(new Set(begun.map(([, turn]) => turn)).size).toBeGreaterThanOrEqual(ids.length - 1)
-})
-
 test('settle lets the event loop turn (P9)', async () => {
   const flow = pour(1, 'escaped')
   let isStopped = false

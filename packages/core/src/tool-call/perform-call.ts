@@ -2,7 +2,6 @@
 
 import { startWork, workOf } from '../background/background.ts'
 import { executeTool } from '../execution/execute-tool.ts'
-import { turnIfDue } from '../flow/event-loop.ts'
 import { drive } from '../flow/flow.ts'
 import { wasEntered } from '../machine/call.ts'
 import { compose, type WrapKind } from '../middleware/compose.ts'
@@ -42,10 +41,6 @@ export async function performCall(run: RunState, entry: CallEntry): Promise<Resu
     return !input || isDirect ? message : withInput(message, input)
   }
   try {
-    // A response may request any number of calls.
-    const turn = turnIfDue()
-    if (turn) await turn
-    entry.signal.throwIfAborted()
     // The result does not state what this function changes: it is how the agent reads inputs, as a schema is.
     const call = prepareInput
       ? boundedCall(await run.telemetry.inside(entry.parent, () => prepared(entry.call, prepareInput)), inputLimits)
