@@ -8,21 +8,31 @@ export async function setUpPostgresTimes(pool: Pool): Promise<void> {
   await pool.query('CREATE TABLE IF NOT EXISTS chat_timelines (turn text PRIMARY KEY, times jsonb NOT NULL)')
 }
 
+const SAVE = 'INSERT INTO chat_timelines VALUES ($1, $2) ON CONFLICT (turn) DO UPDATE SET times = $2'
+
 export function postgresTimes(pool: Pool): TimesStore {
-  // One after the other, so that the newest stays.
-  let writing: Promise<unknown> = Promise.resolve()
+  /** The times to write: of each turn only the newest, however slow the database is. */
+  const waiting = new Map<string, string>()
+  let isWriting = false
+
+  async function write(): Promise<void> {
+    if (isWriting) return
+    isWriting = true
+    for (const [turn, times] of waiting) {
+      waiting.delete(turn)
+      await pool.query(SAVE, [turn, times]).catch((error: Error) => console.error(error.message))
+    }
+    isWriting = false
+  }
+
   return {
     async read(turns) {
       const { rows } = await pool.query('SELECT turn, times FROM chat_timelines WHERE turn = ANY($1)', [turns])
       return new Map(rows.map(({ turn, times }: { turn: string; times: Times }) => [turn, times]))
     },
     save(turn, times) {
-      const row = [turn, JSON.stringify(times)]
-      writing = writing
-        .then(() =>
-          pool.query('INSERT INTO chat_timelines VALUES ($1, $2) ON CONFLICT (turn) DO UPDATE SET times = $2', row),
-        )
-        .catch((error: Error) => console.error(error.message))
+      waiting.set(turn, JSON.stringify(times))
+      void write()
     },
   }
 }
