@@ -175,6 +175,35 @@ test('spans show when arguments were complete, behind which call one waited, and
   expect(told('send')).toEqual([0.1, undefined, 0, 'conflict', 'barrier'])
 })
 
+test('a call with a part of its input shows when the rest came, however late its function awaits it, and nothing of a rest that did not come (DT4)', async () => {
+  const timesOf = async (awaitsAfter: number, lasts: number) => {
+    const open = workshop().make('open', 'read', {
+      needs: ['n'],
+      execute: async (_, context) => {
+        const { rest } = context as NeedsContext<unknown>
+        await new Promise((resolve) => setTimeout(resolve, awaitsAfter))
+        if (lasts > awaitsAfter) await new Promise((resolve) => setTimeout(resolve, lasts - awaitsAfter))
+        else await rest
+        return 'open'
+      },
+    })
+    const model = tellingModel([
+      [
+        [0, (to) => to.call(0, { id: 'c', name: 'open', delta: '{"n":1,' })],
+        [200, (to) => to.call(0, { delta: '"ms":2}' })],
+        [400, (to) => to.finish('tool-calls')],
+      ],
+      sayDone,
+    ])
+    const { named } = await spansOf([], { model, tools: [open] })
+    const attributes = named('execute_tool open')[0]?.attributes
+    return [attributes?.['meanwhile.arguments.closed'], attributes?.['meanwhile.rest.waited']]
+  }
+  expect(await timesOf(50, 0)).toEqual([-0.2, 0.15])
+  expect(await timesOf(300, 0)).toEqual([-0.2, undefined])
+  expect(await timesOf(50, 100)).toEqual([undefined, undefined])
+})
+
 test('with one slot a call shows behind which one it waited (DT4)', async () => {
   const { named } = await spansOf(
     [

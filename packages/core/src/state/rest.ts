@@ -40,9 +40,9 @@ export class Wait {
 
   constructor(rest: Promise<unknown>) {
     const over = () => this.over()
+    rest.then(over, over)
     this.promise = watched(rest, () => {
       this.#since = performance.now()
-      rest.then(over, over)
     })
   }
 

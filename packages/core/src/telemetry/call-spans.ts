@@ -26,6 +26,8 @@ export interface CallFacts {
   readonly attributes: Attributes
   /** The call whose tool or wrap makes this one. */
   readonly maker: CallFacts | undefined
+  /** For a call that started with a part of its input. */
+  readonly rest?: { readonly isOpen: boolean } | undefined
   /** The contexts of the model attempts that requested it. */
   readonly requestedIn: readonly Context[]
   /** Whether the call has its result. */
@@ -116,7 +118,7 @@ export function executionSpan(facts: ExecutionBegin, scope: Scope): SpanTable<Ex
       }) satisfies SemanticAttributes,
     contents: () => ({ 'gen_ai.tool.call.arguments': () => input }),
     end({ settled, input, output }, { span, capture }) {
-      if (settled) setAttributes(span, () => timesOf(settled))
+      if (settled) setAttributes(span, () => timesOf(call, settled))
       record(span, capture, () => ({
         'gen_ai.tool.call.arguments': () => input?.(),
         'gen_ai.tool.call.result': () => output?.(),
@@ -127,14 +129,13 @@ export function executionSpan(facts: ExecutionBegin, scope: Scope): SpanTable<Ex
 }
 
 /** The times of an execution that has settled. */
-function timesOf({ open, started, ended = 0, lag = 0, wait }: ExecutionFacts): SemanticAttributes {
-  const waited = wait && wait.within(started, ended) / 1000
+function timesOf({ rest }: CallFacts, { open, started, ended = 0, lag = 0, wait }: ExecutionFacts): SemanticAttributes {
+  const waited = rest && wait && wait.within(started, ended) / 1000
+  const until = !rest || rest.isOpen ? 0 : (wait?.until ?? 0)
   return {
     'meanwhile.tool.duration': (ended - open.started) / 1000,
-    ...(waited && {
-      'meanwhile.rest.waited': waited,
-      'meanwhile.arguments.closed': (started - (wait.until ?? 0)) / 1000 - lag,
-    }),
+    'meanwhile.rest.waited': waited || undefined,
+    ...(until > started && { 'meanwhile.arguments.closed': (started - until) / 1000 - lag }),
   }
 }
 
