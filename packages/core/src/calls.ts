@@ -19,7 +19,7 @@ export {
   type CallFacts,
   type ExecutionFacts,
   inTrace,
-  judged,
+  noteEffect,
   Telemetry,
   traceIn,
 } from './telemetry/around.ts'

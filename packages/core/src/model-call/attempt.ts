@@ -6,7 +6,7 @@ import { follow, throwIfAborted, wrapLeft } from '../flow/follow.ts'
 import { modelEventProblem } from '../middleware/hook-problems.ts'
 import { withOutputTool } from '../output/output.ts'
 import type { RunState } from '../state/run.ts'
-import { answers } from '../telemetry/around.ts'
+import { noteFirstChunk } from '../telemetry/around.ts'
 import { discardCauseOf } from '../tool-call/streamed-calls.ts'
 import { conflictOf } from '../vocabulary/copies.ts'
 import { AgentError, messageOf } from '../vocabulary/errors.ts'
@@ -81,7 +81,7 @@ export function attemptFlow(
         const problem = modelEventProblem(event)
         if (problem !== undefined)
           throw new ModelError(`the model yielded ${problem}`, { code: 'invalid_chunk', retryable: false })
-        firstChunk ??= answers(open)
+        firstChunk ??= noteFirstChunk(open)
         const call = announcedCall(event)
         if ('input' in event) freeze(event.input)
         if (call) {

@@ -61,13 +61,13 @@ export function inTrace<Result>(span: Trace | undefined, work: () => Result): Re
   return context.with(span ? trace.setSpanContext(ROOT_CONTEXT, { ...span, isRemote: true }) : ROOT_CONTEXT, work)
 }
 
-/** The effect of an execution is known. */
-export function judged({ span }: OpenSpan, effect: Effect): void {
+/** Sets the effect of an execution on its span, once it is known. */
+export function noteEffect({ span }: OpenSpan, effect: Effect): void {
   setAttributes(span, () => ({ 'meanwhile.tool.effect': effect }) satisfies SemanticAttributes)
 }
 
-/** The first event of a model attempt has arrived. Returns after how many seconds. */
-export function answers({ span, started }: OpenSpan): number {
+/** Sets on the span of a model attempt how long its first event took. Returns that, in seconds. */
+export function noteFirstChunk({ span, started }: OpenSpan): number {
   const seconds = (performance.now() - started) / 1000
   setAttributes(span, () => ({ 'gen_ai.response.time_to_first_chunk': seconds }) satisfies SemanticAttributes)
   return seconds
