@@ -7,6 +7,9 @@ import { sized } from './apps/tests/support/size.ts'
 /** How many milliseconds a test may take: on a busy machine one may be slow without being wrong. */
 export const testTimeout = sized({ small: 60_000, middle: 300_000, whole: 86_400_000 })
 
+/** The same for tests that start programs or servers, which are slower still on a busy machine. */
+export const patience = Math.max(testTimeout, 300_000)
+
 /** Tests run on the sources of the packages, not on builds. */
 export const sources = {
   resolve: { conditions: ['@meanwhile/source'] },

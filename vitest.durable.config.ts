@@ -1,5 +1,5 @@
 import { configDefaults, defineConfig } from 'vitest/config'
-import { env, sources, testTimeout } from './vitest.config.ts'
+import { env, patience, sources } from './vitest.config.ts'
 
 /** What is tried on a real PostgreSQL server: apart from the other tests, as not every machine has one. */
 export default defineConfig({
@@ -13,8 +13,11 @@ export default defineConfig({
     env,
     // The tests mostly wait: for heartbeats, and for servers that start again.
     maxWorkers: 4,
+    // Each process runs many files, and so loads the packages and their clients once: no file leaves state behind.
+    isolate: false,
     // A commit waits for the disk, and a server that has crashed takes seconds to start.
-    testTimeout,
-    hookTimeout: testTimeout,
+    testTimeout: patience,
+    expect: { poll: { timeout: 60_000 } },
+    hookTimeout: patience,
   },
 })

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { configDefaults, defineConfig } from 'vitest/config'
-import { env, sources, testTimeout } from './vitest.config.ts'
+import { env, patience, sources } from './vitest.config.ts'
 
 /** The tests that start programs, and those that kill them: apart from the others, because they mostly wait. */
 export default defineConfig({
@@ -12,7 +12,8 @@ export default defineConfig({
     environment: 'node',
     env,
     maxWorkers: availableParallelism() + 1,
-    testTimeout,
+    testTimeout: patience,
+    expect: { poll: { timeout: 60_000 } },
     // The OpenTelemetry packages of the AI SDK contain modules that Node cannot resolve.
     server: { deps: { inline: [/@ai-sdk\/otel/] } },
   },

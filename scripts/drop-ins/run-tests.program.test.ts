@@ -145,7 +145,7 @@ test('hangs', async () => {
   })
   stop.abort(new Error('enough'))
   expect(await failed).toBe('enough')
-  await vi.waitFor(() => expect(isRunning(pid)).toBe(false), 1_000)
+  await vi.waitFor(() => expect(isRunning(pid)).toBe(false), 60_000)
   expect((await readdir(temporary)).filter((name) => name.startsWith('check-drop-ins-'))).toEqual([])
 })
 

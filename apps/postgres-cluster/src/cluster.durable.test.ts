@@ -63,7 +63,7 @@ test.each(['SIGINT', 'SIGKILL'] as const)('a process that is ended by %s leaves 
             () => 'there',
             () => 'gone',
           ),
-        { timeout: 20_000 },
+        { timeout: 60_000 },
       )
       .toBe('gone')
     await expect(ask(url, 'SELECT 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' })

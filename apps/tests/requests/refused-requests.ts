@@ -13,7 +13,7 @@ const WIRES: readonly WireName[] = ['openai-chat', 'openai-responses', 'anthropi
  * A longer request is checked only if it is the last one of its model: in a long run each request contains those before
  * it, so that checking all of them would take quadratic time. Small runs do so from the first steps on.
  */
-const LONG = sized({ small: 6, middle: 50, whole: 50 })
+const LONG = sized({ small: 6, middle: 10, whole: 50 })
 
 /** Hashes of requests that providers accept. Most requests of tests are alike: each is checked once in a process. */
 const accepted = new Set<string>()

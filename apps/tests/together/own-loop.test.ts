@@ -140,7 +140,7 @@ const forms = ofEachKind(readable, ({ id, wire }) => `${id} ${wire}`)
 
 const cases = forms.map((quirk, at) => ({
   ...quirk,
-  effects: byTurns(EFFECTS, { small: 1, middle: 2, whole: 2 }, at),
+  effects: byTurns(EFFECTS, { small: 1, middle: 1, whole: 2 }, at),
 }))
 
 test.each(cases)('q$id: $title: your own loop gets the same as an agent (H37)', async ({ effects, ...quirk }) => {

@@ -33,7 +33,7 @@ function terminal() {
   return {
     type: (line: string) => program.stdin.write(`${line}\n`),
     async printed(text: string) {
-      await expect.poll(() => printed, { timeout: 15_000, interval: 10 }).toContain(text)
+      await expect.poll(() => printed, { timeout: 60_000, interval: 10 }).toContain(text)
     },
     async pressCtrlC() {
       const ended = once(program, 'exit')

@@ -69,7 +69,7 @@ test('an answer that only the worker refuses is dropped, and the question accept
   await status(runs, 'run', 'interrupted')
   const id = (await runs.get('run'))?.interrupts[0]?.id ?? ''
   await runs.answer('run', { [id]: 'odd' })
-  await vi.waitFor(async () => expect((await runs.get('run'))?.error?.name).toBe('AnswerError'), { timeout: 5_000 })
+  await vi.waitFor(async () => expect((await runs.get('run'))?.error?.name).toBe('AnswerError'), { timeout: 60_000 })
   expect((await runs.get('run'))?.status).toBe('interrupted')
   await runs.answer('run', { [id]: 'even' })
   expect((await runs.result('run')).text).toBe('Thanks.')

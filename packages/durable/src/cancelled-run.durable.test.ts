@@ -56,7 +56,7 @@ test('listeners receive the stop of a run that began to wait for an answer just 
   release()
   await cancelled
 
-  await vi.waitFor(() => expect(stops).toHaveLength(2), { timeout: 5_000 })
+  await vi.waitFor(() => expect(stops).toHaveLength(2), { timeout: 60_000 })
   // A listener gets the run as it is when the listener is called, which may be after the cancel.
   expect(stops).toEqual([expect.toBeOneOf(['interrupted', 'cancelled']), 'cancelled'])
 })

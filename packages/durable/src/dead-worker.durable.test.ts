@@ -110,7 +110,7 @@ test('a message that a worker has read before it died is not unread when the run
   await runs.send('run', 'Be quick.')
   void advance(0)
   await entered
-  await vi.waitFor(async () => expect((await said(runs, 'run')).read).toEqual(['Go', 'Be quick.']))
+  await vi.waitFor(async () => expect((await said(runs, 'run')).read).toEqual(['Go', 'Be quick.']), { timeout: 60_000 })
   die()
   await runs.send('run', 'Too late.')
   await runs.cancel('run')

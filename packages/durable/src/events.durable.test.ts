@@ -241,12 +241,15 @@ test('a reader continues when the listening connection is lost', async () => {
   await work(runsOf(agentOf(STORY)))
   await runs.start('clerk', 'Go', { id: 'run' })
   const reading = all(runs.events('run'))
-  await vi.waitFor(async () => {
-    const { rows } = await here.pool.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'LISTEN meanwhile'`,
-    )
-    expect(rows.length).toBeGreaterThan(0)
-  })
+  await vi.waitFor(
+    async () => {
+      const { rows } = await here.pool.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'LISTEN meanwhile'`,
+      )
+      expect(rows.length).toBeGreaterThan(0)
+    },
+    { timeout: 60_000 },
+  )
   const { messages } = await runs.result('run')
   expect(fold(await reading)).toEqual(messages)
 })
@@ -360,7 +363,7 @@ test('a reader whose signal aborts while it fetches events throws the reason at 
   const reading = runs.events('run', { after: last, signal: end.signal })[Symbol.asyncIterator]().next()
   end.abort(new Error('the reader has left'))
   await expect(reading).rejects.toThrow('the reader has left')
-}, 10_000)
+})
 
 test('the end of a run writes its last events at once, however seldom events are written', async () => {
   // The run ends while the writer waits for its next batch.
@@ -378,11 +381,11 @@ test('a reader that waits ends at once when its iterator is returned, and keeps 
   await runs.start('clerk', 'Go', { id: 'run' })
   const reading = runs.events('run')[Symbol.asyncIterator]()
   const next = reading.next()
-  await vi.waitFor(() => expect(pool.totalCount - pool.idleCount).toBe(1))
+  await vi.waitFor(() => expect(pool.totalCount - pool.idleCount).toBe(1), { timeout: 60_000 })
   await reading.return?.()
   expect(await next).toEqual({ done: true, value: undefined })
   await pool.end()
-}, 5_000)
+})
 
 test('a pool can be ended although a reader and a waiter were forgotten, and both get an error', async () => {
   const pool = new Pool({ connectionString: here.database.url })
@@ -390,7 +393,7 @@ test('a pool can be ended although a reader and a waiter were forgotten, and bot
   await runs.start('clerk', 'Go', { id: 'run' })
   const forgotten = [runs.events('run')[Symbol.asyncIterator]().next(), runs.result('run')]
   for (const one of forgotten) one.catch(() => undefined)
-  await vi.waitFor(() => expect(pool.totalCount - pool.idleCount).toBe(1))
+  await vi.waitFor(() => expect(pool.totalCount - pool.idleCount).toBe(1), { timeout: 60_000 })
   await pool.end()
   for (const one of forgotten) await expect(one).rejects.toThrow('its pool was ended')
-}, 20_000)
+})

@@ -43,7 +43,7 @@ test('a waiting result does not wait for the next poll if its connection for not
     await new Promise((resolve) => setTimeout(resolve, 500))
     await opened[0]?.query('UNLISTEN *; SET default_transaction_read_only = on')
     post()
-    await expect.poll(() => isOver, { timeout: 5_000 }).toBe(true)
+    await expect.poll(() => isOver, { timeout: 20_000 }).toBe(true)
     expect((await result).text).toBe('Done.')
     expect(opened).toHaveLength(2)
   } finally {

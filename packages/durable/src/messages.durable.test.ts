@@ -16,10 +16,13 @@ test('a message from another process comes before the next model call, once, in 
   expect(await starter.send('run', 'First')).toBe(true)
   expect(await starter.send('run', { role: 'user', content: 'Second' })).toBe(true)
   // A sent message is part of the run when the run has stored it.
-  await vi.waitFor(async () => {
-    const { rows } = await here.pool.query(`SELECT checkpoint FROM ${here.schema}.checkpoints`)
-    expect(JSON.parse(rows[0].checkpoint).sent).toHaveLength(2)
-  })
+  await vi.waitFor(
+    async () => {
+      const { rows } = await here.pool.query(`SELECT checkpoint FROM ${here.schema}.checkpoints`)
+      expect(JSON.parse(rows[0].checkpoint).sent).toHaveLength(2)
+    },
+    { timeout: 60_000 },
+  )
   held.open()
   const { messages } = await starter.result('run')
   const said = messages.filter(({ role }) => role === 'user').map(textOf)

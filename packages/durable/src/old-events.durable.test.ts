@@ -45,7 +45,7 @@ async function age(id: string, minutes: number): Promise<void> {
 async function dropped(keepFor: number, isDone: () => Promise<void>): Promise<DurableRuns> {
   const runs = runsOf(clerk, { events: { keepFor } })
   await work(runs)
-  await vi.waitFor(isDone, { timeout: 10_000, interval: 20 })
+  await vi.waitFor(isDone, { timeout: 60_000, interval: 20 })
   return runs
 }
 
@@ -135,7 +135,7 @@ test('a worker keeps checking for old events while it is idle, and not after it 
     },
   }
   const worker = await runsOf(clerk, { pool: deaf, events: { keepFor: 100 } }).work()
-  await vi.waitFor(() => expect(looks).toBe(3), { timeout: 10_000 })
+  await vi.waitFor(() => expect(looks).toBe(3), { timeout: 60_000 })
   await worker.stop()
   await new Promise((resolve) => setTimeout(resolve, 1_500))
   expect(looks).toBe(3)

@@ -56,7 +56,7 @@ async function timesOfCalls(
     await new Promise((resolve) => setTimeout(resolve, 500))
     const begun = Date.now()
     await wakes(engine)
-    await expect.poll(() => times.length, { timeout: 40_000 }).toBe(1)
+    await expect.poll(() => times.length, { timeout: 60_000 }).toBe(1)
     await worker.stop()
     return times
   } finally {

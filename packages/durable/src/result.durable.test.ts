@@ -19,7 +19,7 @@ test('the result is stored once, in the checkpoint: the engine does not receive 
   await work(runs)
   await runs.start('clerk', 'Go', { id: 'run' })
   await runs.result('run')
-  await vi.waitFor(() => expect(outcomes).toEqual([undefined]))
+  await vi.waitFor(() => expect(outcomes).toEqual([undefined]), { timeout: 60_000 })
   const { rows } = await here.pool.query(`SELECT * FROM ${here.schema}.runs`)
   expect(JSON.stringify(rows)).not.toContain('told apart')
 })

@@ -86,7 +86,7 @@ test('a listener in the worker receives each stop of a run with its outcome, bef
     heard.push([run.attempts, run.data, await brief(run)])
   })
   await runs.start('clerk', 'Go', { id: 'run', data: { user: 'ada' } })
-  await vi.waitFor(() => expect(heard).toHaveLength(1), { timeout: 10_000 })
+  await vi.waitFor(() => expect(heard).toHaveLength(1), { timeout: 60_000 })
   const [question] = (await runs.get('run'))?.interrupts ?? []
   await runs.answer('run', { [question?.id ?? '']: 'yes' })
   await runs.result('run')
@@ -107,10 +107,10 @@ test('a stop is delivered again until its listener succeeds, each time with the 
     fails = 2
   })
   await runs.start('clerk', 'Go', { id: 'run' })
-  await vi.waitFor(() => expect(heard).toHaveLength(1), { timeout: 10_000 })
+  await vi.waitFor(() => expect(heard).toHaveLength(1), { timeout: 60_000 })
   const [question] = (await runs.get('run'))?.interrupts ?? []
   await runs.answer('run', { [question?.id ?? '']: 'yes' })
-  await vi.waitFor(() => expect(heard).toHaveLength(2), { timeout: 10_000 })
+  await vi.waitFor(() => expect(heard).toHaveLength(2), { timeout: 60_000 })
   const before = ['user: Go', 'assistant: ']
   const after = [...before, 'tool: seen', 'tool: They said yes.', 'assistant: Thanks.']
   expect(heard).toEqual([
@@ -125,14 +125,14 @@ test('cancelling a run that waits for an answer is a stop, and its open calls ge
     heard.push(await brief(run, 'Nobody answered.'))
   })
   await runs.start('clerk', 'Go', { id: 'run' })
-  await vi.waitFor(() => expect(heard).toHaveLength(1), { timeout: 10_000 })
+  await vi.waitFor(() => expect(heard).toHaveLength(1), { timeout: 60_000 })
   await runs.cancel('run')
-  await vi.waitFor(() => expect(heard).toHaveLength(2), { timeout: 10_000 })
+  await vi.waitFor(() => expect(heard).toHaveLength(2), { timeout: 60_000 })
   const said = ['user: Go', 'assistant: ', 'tool: seen', 'tool: Nobody answered.']
   expect(heard[1]).toEqual({ status: 'cancelled', said, asks: 0, settled: [] })
   // Its calls were closed only for the listener.
   await runs.retry('run')
-  await vi.waitFor(() => expect(heard).toHaveLength(3), { timeout: 10_000 })
+  await vi.waitFor(() => expect(heard).toHaveLength(3), { timeout: 60_000 })
   expect(heard[2]).toMatchObject({ status: 'interrupted', asks: 1 })
 })
 

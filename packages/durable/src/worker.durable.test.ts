@@ -45,10 +45,13 @@ test('a worker that was considered dead and then fails does not fail the run, wh
   const dying = taken[0]?.()
   await isAsked
   // The question is saved.
-  await vi.waitFor(async () => {
-    const { rows } = await here.pool.query(`SELECT revision FROM ${here.schema}.checkpoints`)
-    expect(rows).toEqual([{ revision: '3' }])
-  })
+  await vi.waitFor(
+    async () => {
+      const { rows } = await here.pool.query(`SELECT revision FROM ${here.schema}.checkpoints`)
+      expect(rows).toEqual([{ revision: '3' }])
+    },
+    { timeout: 60_000 },
+  )
   const going = taken[1]?.()
   await held.entered
   fail()
@@ -88,7 +91,7 @@ test('a worker that lacks the tool of an open call leaves the run to one that ha
   const id = (await starter.get('run'))?.interrupts[0]?.id ?? ''
   const older = await work(runsOf(agentOf(QUESTION, { tools: [look] })))
   await starter.answer('run', { [id]: 'yes' })
-  await vi.waitFor(async () => expect((await starter.get('run'))?.attempts).toBeGreaterThan(3), 5_000)
+  await vi.waitFor(async () => expect((await starter.get('run'))?.attempts).toBeGreaterThan(3), 60_000)
   expect((await starter.get('run'))?.status).toBe('running')
   await older.stop()
   await work(runsOf(agentOf(QUESTION)))

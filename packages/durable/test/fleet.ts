@@ -54,7 +54,7 @@ interface Worker {
 export const KILLS = sized({ small: 6, middle: 10, whole: 200 })
 
 /** The time limit of a test that kills that many. */
-export const patient = { timeout: 60_000 + KILLS * 10_000 }
+export const patient = { timeout: 300_000 + KILLS * 10_000 }
 
 export interface TestFleets {
   /** The URL of the server's empty database. */
@@ -283,7 +283,7 @@ export async function until<Value>(
   for (const begun = Date.now(); ; await pause(10)) {
     const value = await look()
     if (value !== undefined) return value
-    if (Date.now() > Math.max(begun, from()) + 60_000) throw new Error(`did not happen within a minute: ${what}`)
+    if (Date.now() > Math.max(begun, from()) + 180_000) throw new Error(`did not happen within three minutes: ${what}`)
   }
 }
 

@@ -105,7 +105,7 @@ export function scripted(...responses: readonly ScriptResponse[]): Model {
 }
 
 export async function status(runs: DurableRuns, id: string, wanted: string): Promise<void> {
-  await vi.waitFor(async () => expect((await runs.get(id))?.status).toBe(wanted), { timeout: 10_000, interval: 10 })
+  await vi.waitFor(async () => expect((await runs.get(id))?.status).toBe(wanted), { timeout: 60_000, interval: 10 })
 }
 
 export async function all(reading: AsyncIterable<ReadEvent>): Promise<ReadEvent[]> {

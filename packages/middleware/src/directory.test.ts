@@ -259,7 +259,7 @@ const swaps: readonly (readonly [string, () => void])[] = [
 ]
 
 /** In small runs each of these tests takes every second point, those with even and with odd numbers by turns. */
-const STEP = sized({ small: 2, middle: 1, whole: 1 })
+const STEP = sized({ small: 2, middle: 2, whole: 1 })
 let first = 0
 
 for (const [opening, open] of openers) {
@@ -410,7 +410,7 @@ async function attempt(backend: FileBackend, method: Method, folder = 'sub'): Pr
   return new TextDecoder().decode((await backend.read(path, { maxBytes: 1_000 })).bytes)
 }
 
-const ROUNDS = sized({ small: 100, middle: 300, whole: 3_000 })
+const ROUNDS = sized({ small: 100, middle: 160, whole: 3_000 })
 
 test('while another process swaps a folder for a link as fast as possible, nothing outside is read or changed (N40)', async () => {
   await writeFile(join(tree.root, 'sub/secret.txt'), 'harmless')
@@ -486,7 +486,7 @@ test('no path of any characters leads outside (N40)', async () => {
       await backend.write(path, bytes('mine')).catch(() => undefined)
       await backend.list(path, { limit: 5 }).catch(() => undefined)
     }),
-    propertyRuns({ small: 15, middle: 50, whole: 5_000 }),
+    propertyRuns({ small: 15, middle: 24, whole: 5_000 }),
   )
   expect(await tree.state()).toEqual(before)
 })

@@ -268,7 +268,7 @@ test('the output does not depend on how a text is cut, and no more than the wind
         expect(out.length - before.length).toBeLessThanOrEqual(Math.max(window, 20))
       },
     ),
-    propertyRuns({ small: 125, middle: 500, whole: 100_000 }),
+    propertyRuns({ small: 125, middle: 200, whole: 100_000 }),
   )
 })
 
@@ -286,7 +286,7 @@ test('held-back text is the end of the received text, and no longer than the win
       }
       expect(told + stream.flush().length).toBe(came)
     }),
-    propertyRuns({ small: 50, middle: 200, whole: 50_000 }),
+    propertyRuns({ small: 50, middle: 80, whole: 50_000 }),
   )
 })
 
@@ -422,7 +422,7 @@ test.each<[RegExp]>([
         expect(out).toBe(own.mask(pieces.join('')))
       },
     ),
-    propertyRuns({ small: 50, middle: 150, whole: 20_000 }),
+    propertyRuns({ small: 50, middle: 80, whole: 20_000 }),
   )
 })
 

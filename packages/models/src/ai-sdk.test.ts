@@ -433,7 +433,7 @@ test.each(onChat)(
     expect(state).toEqual({ requests: 1, closed: false })
     await flow.return({ role: 'assistant', content: [], finishReason: 'other' })
     // The AI SDK's pipes pass it on later.
-    await vi.waitFor(() => expect(state).toEqual({ requests: 1, closed: true }))
+    await vi.waitFor(() => expect(state).toEqual({ requests: 1, closed: true }), { timeout: 60_000 })
   },
 )
 

@@ -20,7 +20,7 @@ const SLICES = ['whole', 'event', { random: 1 }, { random: 2, most: 8 }, { rando
 /** Each quirk in single bytes, and with other cuts: in small runs with one, by turns. */
 const sliced = quirks.map((quirk, at) => ({
   ...quirk,
-  slices: [{ bytes: 1 } as const, ...byTurns(SLICES, { small: 1, middle: 3, whole: 5 }, at)],
+  slices: [{ bytes: 1 } as const, ...byTurns(SLICES, { small: 1, middle: 2, whole: 5 }, at)],
 }))
 
 function wireOf({ wire }: Pick<Quirk, 'wire'>): TestWire {

@@ -104,7 +104,7 @@ test('a process can read a turn that runs in another process: while it runs, fro
   const rest = all(turn.events({ after: state.cursor ?? '' }))
   const { received: events, end: live } = reading(turn.events())
   // A reader that comes after the end gets whole messages.
-  await vi.waitFor(() => expect(events.at(-1)?.type).toBe('tool-entered'), { timeout: 5_000 })
+  await vi.waitFor(() => expect(events.at(-1)?.type).toBe('tool-entered'), { timeout: 60_000 })
   open()
   await live
   expect(events.map(({ type }) => type)).toEqual(
@@ -154,7 +154,7 @@ test('readers of a queued turn share one poll of its thread (W61)', async () => 
   const turn = await threads.send('t', 'look')
   Object.assign(loads, { polls: 0, ofReaders: 0 })
   const readings = Array.from({ length: 10 }, () => reading(turn.events()))
-  await vi.waitFor(() => expect(loads.polls).toBeGreaterThan(5), { timeout: 20_000 })
+  await vi.waitFor(() => expect(loads.polls).toBeGreaterThan(5), { timeout: 60_000 })
   expect(loads.ofReaders).toBe(10)
   open()
   await Promise.all(readings.map(({ end }) => end))
@@ -177,12 +177,12 @@ test('a reader that comes to a steering message after its turn has ended has the
   }
   const reader = await processOf(engine, { store: { ...store, load } }).threads.turn('t')
   const { received, end } = reading(reader?.events() ?? none())
-  await vi.waitFor(() => expect(received.at(-1)?.type).toBe('tool-entered'), { timeout: 5_000 })
+  await vi.waitFor(() => expect(received.at(-1)?.type).toBe('tool-entered'), { timeout: 60_000 })
   isSent = true
   const display = { mood: 'hurried' }
   await threads.send('t', 'and quickly', { whenBusy: 'steer', messageId: 'm2', display })
   await vi.waitFor(async () => expect(await store.checkpoints.load(turn.id)).toMatchObject({ sent: [{}] }), {
-    timeout: 5_000,
+    timeout: 60_000,
   })
   open()
   await end
@@ -222,7 +222,7 @@ test('if a process dies before the run has an answer, the turn asks again (TH6, 
     await made.threads.recover()
     expect(await made.threads.read('t')).toMatchObject({ status: 'waiting', interrupts })
   }
-  await vi.waitFor(isAsking, { timeout: 10_000, interval: 100 })
+  await vi.waitFor(isAsking, { timeout: 60_000, interval: 100 })
   expect(await (await made.threads.answer('t', answer)).result).toMatchObject({ status: 'completed' })
   expect(made.did).toEqual([`mail ada ${JSON.stringify([{ allow: true }])}`])
 })
@@ -260,7 +260,7 @@ test('if the run got an answer and the caller an error, no other answer counts f
   })
   await expect(threads.answer('t', { [one]: YES })).rejects.toThrow('lost')
   await expect(threads.answer('t', { [one]: NO })).rejects.toMatchObject({ name: 'UnknownInterruptError' })
-  await vi.waitFor(async () => expect((await made.threads.read('t')).status).toBe('waiting'), { timeout: 10_000 })
+  await vi.waitFor(async () => expect((await made.threads.read('t')).status).toBe('waiting'), { timeout: 60_000 })
   expect(made.did).toEqual([`mail ada ${JSON.stringify([YES])}`])
 })
 
@@ -307,7 +307,7 @@ test('a thread whose turn ends while the thread is read has the state after the 
   await until(turn, 'tool-entered')
   await threads.send('t', 'and quickly', { whenBusy: 'steer', messageId: 'm2' })
   await vi.waitFor(async () => expect(await store.checkpoints.load(turn.id)).toMatchObject({ sent: [{}] }), {
-    timeout: 5_000,
+    timeout: 60_000,
   })
   let reads = 0
   const late = (runs: DurableRuns): DurableRuns => ({
@@ -335,7 +335,7 @@ test('if a process dies before it starts the run of a message, the run starts wh
     await expect(dead.threads.send(thread, 'Hello', { messageId: 'm' })).rejects.toThrow('died')
   const turn = await made.threads.send('again', 'Hello', { messageId: 'm' })
   expect(await turn.result).toMatchObject({ text: 'You said Hello.' })
-  await vi.waitFor(async () => expect(await made.threads.recover()).toBe(1), { timeout: 5_000 })
+  await vi.waitFor(async () => expect(await made.threads.recover()).toBe(1), { timeout: 60_000 })
   const other = await made.threads.turn('recovered')
   expect(await other?.result).toMatchObject({ text: 'You said Hello.' })
   expect(await made.threads.recover()).toBe(0)
@@ -373,7 +373,7 @@ test('a process that is late does not start the run of a turn that has ended by 
   await reached
   const turn = await made.threads.send('t', 'Hello', { messageId: 'm' })
   expect(await turn.result).toMatchObject({ text: 'You said Hello.' })
-  await vi.waitFor(async () => expect(await rows('runs')).toBe(0))
+  await vi.waitFor(async () => expect(await rows('runs')).toBe(0), { timeout: 60_000 })
   open()
   expect((await first).id).toBe(turn.id)
   expect([await rows('runs'), await rows('checkpoints')]).toEqual([0, 0])
@@ -423,7 +423,7 @@ test('a process that finds no run of a turn that has ended by then does not take
   await get.reached
   wake.open()
   await retried
-  await vi.waitFor(async () => expect(await rows('runs')).toBe(0))
+  await vi.waitFor(async () => expect(await rows('runs')).toBe(0), { timeout: 60_000 })
   get.open()
   expect((await again).id).toBe(turn.id)
   expect((await made.threads.read('t')).turns).toMatchObject([{ status: 'completed' }])
@@ -542,13 +542,13 @@ test('a thread can be read while the run of its turn starts (TH5)', async () => 
         yield* runs.events(id, options)
       } finally {
         begin()
-        await vi.waitFor(async () => expect(await runs.get(id)).toBeDefined())
+        await vi.waitFor(async () => expect(await runs.get(id)).toBeDefined(), { timeout: 60_000 })
       }
     },
   })
   const { threads } = processOf(memoryEngine(), { store, change })
   const sent = threads.send('t', 'Hello')
-  await vi.waitFor(async () => expect(await store.load('t')).toBeDefined())
+  await vi.waitFor(async () => expect(await store.load('t')).toBeDefined(), { timeout: 60_000 })
   const state = await threads.read('t')
   expect([state.status, shown(state)]).toEqual(['running', ['user: Hello']])
   begin()
@@ -654,7 +654,7 @@ test('idle, rewound and deleted threads have no runs in the database (TH9)', asy
   await vi.waitFor(async () => {
     for (const table of ['runs', 'events', 'answers', 'checkpoints'])
       expect([table, await rows(table)]).toEqual([table, 0])
-  }, 5_000)
+  }, 60_000)
 })
 
 test('durable runs make the context of a turn from the metadata of its message, and callers cannot pass one (TH10)', async () => {

@@ -141,7 +141,7 @@ test(
     expect(notes.filter((line, index) => notes.indexOf(line) !== index)).toEqual([])
     // The runs of ended turns are deleted.
     await expect
-      .poll(async () => (await server.pool.query('SELECT 1 FROM meanwhile.runs')).rowCount, { timeout: 10_000 })
+      .poll(async () => (await server.pool.query('SELECT 1 FROM meanwhile.runs')).rowCount, { timeout: 60_000 })
       .toBe(0)
   },
   60_000 + ROUNDS * 30_000,

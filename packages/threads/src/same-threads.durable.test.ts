@@ -202,7 +202,7 @@ class World {
 }
 
 async function waitUntil(isTrue: () => Promise<boolean>): Promise<void> {
-  await vi.waitFor(async () => expect(await isTrue()).toBe(true), { timeout: 20_000, interval: 5 })
+  await vi.waitFor(async () => expect(await isTrue()).toBe(true), { timeout: 60_000, interval: 5 })
 }
 
 function summaryOf({ status, messages, interrupts, settled, turns, queued }: ThreadState): unknown {
@@ -275,6 +275,6 @@ test('after any sequence of requests, threads over durable runs have the same st
       await database.renew()
       await expectSame(orders)
     }),
-    { ...propertyRuns({ small: 8, middle: 15, whole: 500 }), endOnFailure: true },
+    { ...propertyRuns({ small: 8, middle: 13, whole: 500 }), endOnFailure: true },
   )
 })

@@ -144,7 +144,7 @@ test(
     for (let round = 0; round < SUSPENSIONS; round++) {
       const ids = processes.map((_, index) => `${round} ${index}`)
       await Promise.all(processes.map((child, index) => send(child, { thread: ids[index] ?? '', tenths: 30 })))
-      await expect.poll(() => ids.every((id) => paid().includes(id)), { timeout: 30_000 }).toBe(true)
+      await expect.poll(() => ids.every((id) => paid().includes(id)), { timeout: 60_000 }).toBe(true)
       for (const child of processes) child.kill('SIGSTOP')
       await pause(lease + 500)
       for (const child of processes) child.kill('SIGCONT')

@@ -471,7 +471,7 @@ export function threadBehaviours({ newStore, opened, isRemote = false }: Threads
     const rest = reading(turn.events({ after: first.cursor }))
     const deltas = ({ received }: Reading) => received.filter(({ type }) => type === 'text-delta').length
     // A reader that comes when the step has ended gets no deltas.
-    await vi.waitFor(() => expect([whole, rest].map(deltas)).toEqual([60, 50]), { timeout: 10_000 })
+    await vi.waitFor(() => expect([whole, rest].map(deltas)).toEqual([60, 50]), { timeout: 60_000 })
     openGate()
     await Promise.all([whole.end, rest.end])
     const at = whole.received.findIndex(({ cursor }) => cursor === first.cursor)

@@ -138,7 +138,8 @@ function shared({ script = [], open, metadata, isAsBefore = false, ...policy }: 
     /** The user sends the message `m1`, and its turn ends, waits or runs. */
     async begin(user: string, status: 'completed' | 'failed' | 'waiting' | 'running') {
       const turn = await threads.send('t', 'Hi', { messageId: 'm1', metadata: { user }, context: { user } })
-      if (status === 'running') await vi.waitFor(async () => expect((await threads.read('t')).messages).toHaveLength(2))
+      if (status === 'running')
+        await vi.waitFor(async () => expect((await threads.read('t')).messages).toHaveLength(2), { timeout: 60_000 })
       else expect(await turn.result).toMatchObject({ status })
       asked.length = 0
       return turn
@@ -266,7 +267,7 @@ test.for([
         expect((await turn())?.metadata).toEqual({ user: 'guest' })
         // The turn ends, and the admin begins another one in its place.
         if (status === 'running') go()
-        await vi.waitFor(async () => expect((await threads.read('t')).status).not.toBe('running'))
+        await vi.waitFor(async () => expect((await threads.read('t')).status).not.toBe('running'), { timeout: 60_000 })
         await threads.rewind('t', { before: 'm1' })
         await (await threads.send('t', 'Mine', { messageId: 'm1', metadata: { user: 'admin' } })).result
         before = await threads.read('t')
@@ -285,7 +286,7 @@ test('an answer to a question that opens after open was shown no turn is 409, an
     async open(_, __, { turn }) {
       expect(await turn()).toBeUndefined()
       go()
-      await vi.waitFor(async () => expect((await threads.read('t')).status).toBe('waiting'))
+      await vi.waitFor(async () => expect((await threads.read('t')).status).toBe('waiting'), { timeout: 60_000 })
       return { user: 'guest' }
     },
   })
@@ -322,7 +323,7 @@ test.for(['chat', 'ag-ui'] as const)(
       },
       async metadata() {
         go()
-        await vi.waitFor(async () => expect((await threads.read('t')).status).toBe('waiting'))
+        await vi.waitFor(async () => expect((await threads.read('t')).status).toBe('waiting'), { timeout: 60_000 })
         return { user: 'admin' }
       },
     })
@@ -330,7 +331,7 @@ test.for(['chat', 'ag-ui'] as const)(
     expect(await act(`${door}: send`, 'admin')).toBe(200)
     expect(actions).toEqual(['send', 'stop'])
     const begun = async () => (await threads.read('t')).turns.map(({ messageId }) => messageId)
-    await vi.waitFor(async () => expect(await begun()).toEqual(['m1', 'm9']))
+    await vi.waitFor(async () => expect(await begun()).toEqual(['m1', 'm9']), { timeout: 60_000 })
   },
 )
 
@@ -362,11 +363,14 @@ test('a request that stops the turn that open was shown, and adds a message, doe
     ['guest', 'stop', 'guest'],
   ])
   // The turn of the message begins when the other one is closed.
-  await vi.waitFor(async () => {
-    const { messages, turns } = await threads.read('t')
-    expect(messages.map(({ id }) => id)).toContain('m2')
-    expect(turns[0]?.status).toBe('stopped')
-  })
+  await vi.waitFor(
+    async () => {
+      const { messages, turns } = await threads.read('t')
+      expect(messages.map(({ id }) => id)).toContain('m2')
+      expect(turns[0]?.status).toBe('stopped')
+    },
+    { timeout: 60_000 },
+  )
 })
 
 test.for(['chat', 'ag-ui'] as const)(
@@ -381,7 +385,7 @@ test.for(['chat', 'ag-ui'] as const)(
     const failed = shared({ script: [respond(fail({ status: 400, message: 'no' })), pays] })
     const retried = await failed.begin('guest', 'failed')
     await failed.act(door === 'chat' ? 'chat: regenerate' : 'ag-ui: retry', 'admin')
-    await vi.waitFor(async () => expect((await failed.threads.read('t')).status).toBe('waiting'))
+    await vi.waitFor(async () => expect((await failed.threads.read('t')).status).toBe('waiting'), { timeout: 60_000 })
     await failed.act(`${door}: answer`, 'admin')
     expect(await retried.result).toMatchObject({ status: 'completed' })
     expect(failed.paid).toEqual(['guest'])
@@ -400,7 +404,7 @@ test.for(['chat', 'ag-ui'] as const)(
     await turn.result
     expect(paid).toEqual(['guest'])
     await act(door === 'chat' ? 'chat: edit' : 'ag-ui: rewind', 'admin')
-    await vi.waitFor(async () => expect((await threads.read('t')).status).toBe('waiting'))
+    await vi.waitFor(async () => expect((await threads.read('t')).status).toBe('waiting'), { timeout: 60_000 })
     await act(`${door}: answer`, 'guest')
     await act(`${door}: answer`, 'admin')
     await (await threads.turn('t'))?.result

@@ -84,7 +84,7 @@ test.for(EDITS)('%s refuses the edit %j with 400, and the question stays open (W
 test.for(EDITS)('with edits, %s takes the edit %j, and its input runs (W53)', async ([door, answer]) => {
   const { answers, ran } = await asking({ edits: true })
   expect((await answers[door](answer)).status).toBe(200)
-  await vi.waitFor(() => expect(ran).toEqual([eve]))
+  await vi.waitFor(() => expect(ran).toEqual([eve]), { timeout: 60_000 })
 })
 
 test('a question offers an edit only with edits, and only if approve allows it (W53)', async () => {
@@ -165,7 +165,9 @@ test('an answer to a question that opens only after the thread was read is refus
   onTestFinished(() => random.mockRestore())
   const first = async () => {
     await threads.answer('t', { [id]: { decision: 'allow' } })
-    await vi.waitFor(async () => expect((await threads.read('t')).interrupts).toMatchObject([{ id: next }]))
+    await vi.waitFor(async () => expect((await threads.read('t')).interrupts).toMatchObject([{ id: next }]), {
+      timeout: 60_000,
+    })
     return 'eve'
   }
   const { id, threads, ran, post: posted } = await asking({ by: first }, {}, false, 2)

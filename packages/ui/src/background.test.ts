@@ -55,11 +55,13 @@ const built = { toolCallId: 'b', state: 'output-available', output: 'built' }
 test('the card of a background call shows its progress and then its result, on a page that stays, one that joins, and in the history (W38)', async () => {
   const { handler, page, half, whole } = await building()
   const sent = page.sendMessage({ text: 'Build' })
-  await vi.waitFor(() => expect(cardOf(page.messages.at(-1))).toMatchObject(running))
-  await vi.waitFor(async () => expect(cardOf((await history(handler, 't')).at(-1))).toMatchObject(running))
+  await vi.waitFor(() => expect(cardOf(page.messages.at(-1))).toMatchObject(running), { timeout: 60_000 })
+  await vi.waitFor(async () => expect(cardOf((await history(handler, 't')).at(-1))).toMatchObject(running), {
+    timeout: 60_000,
+  })
   half.open()
   const progress = { state: 'output-available', preliminary: true, output: { progress: 0.5, message: 'half' } }
-  await vi.waitFor(() => expect(cardOf(page.messages.at(-1))).toMatchObject(progress))
+  await vi.waitFor(() => expect(cardOf(page.messages.at(-1))).toMatchObject(progress), { timeout: 60_000 })
   const late = new Page(handler, 't', await history(handler, 't'))
   const joined = late.resumeStream()
   whole.open()
@@ -91,7 +93,9 @@ test.for([
 test('the card of work that is stopped with its turn ends (W38)', async () => {
   const { handler, page } = await building()
   const sent = page.sendMessage({ text: 'Build' })
-  await vi.waitFor(() => expect(page.messages.at(-1)?.parts.at(-1)).toMatchObject({ text: 'Soon.' }))
+  await vi.waitFor(() => expect(page.messages.at(-1)?.parts.at(-1)).toMatchObject({ text: 'Soon.' }), {
+    timeout: 60_000,
+  })
   await post(handler, '/t/stop', {})
   await sent
   const loaded = await history(handler, 't')
@@ -113,7 +117,9 @@ test('background work is an activity of AG-UI until its call has its result, als
   await vi.waitFor(() => expect(activityOf(late)).toEqual(content({})), { timeout: 20_000 })
   half.open()
   for (const client of [one, late])
-    await vi.waitFor(() => expect(activityOf(client)).toEqual(content({ progress: 0.5, message: 'half' })))
+    await vi.waitFor(() => expect(activityOf(client)).toEqual(content({ progress: 0.5, message: 'half' })), {
+      timeout: 60_000,
+    })
   whole.open()
   await Promise.all([said, joined])
   const inThread = comparable([...toAgUiMessages(await threads.read('t'))])

@@ -147,7 +147,7 @@ test('without onError the process gets one warning, and an onError that throws c
       },
     })
     expect((await failing.ask('ag-ui: stop')).status).toBe(403)
-    await vi.waitFor(() => expect(warn).toHaveBeenCalledTimes(2))
+    await vi.waitFor(() => expect(warn).toHaveBeenCalledTimes(2), { timeout: 60_000 })
     expect(warn).toHaveBeenLastCalledWith(expect.stringContaining('the log is full'), expect.anything())
   } finally {
     warn.mockRestore()

@@ -8,7 +8,7 @@ import { FAULTS } from './scripts.ts'
 
 let cells: readonly FaultCell[] = []
 beforeAll(async () => {
-  cells = await faultMatrix({ variants: VARIANTS.slice(0, sized({ small: 1, middle: 2, whole: 3 })) })
+  cells = await faultMatrix({ variants: VARIANTS.slice(0, sized({ small: 1, middle: 1, whole: 3 })) })
 }, 300_000)
 
 const BREAKS = ['error', 'cut off', 'length', 'content filter', 'refusal', 'abort', 'cancel and resume'].map(

@@ -125,7 +125,7 @@ async function recorded(wire: WireName, { script, runs, exchanges }: Session): P
   const said: string[] = []
   const say = (text: string) => void said.push(text)
   const recording = record({ upstream: `${server.url}/v1`, file, signal: stop.signal, say })
-  await vi.waitFor(() => expect(said).toHaveLength(1))
+  await vi.waitFor(() => expect(said).toHaveLength(1), { timeout: 60_000 })
   const [url = ''] = /http:\S+(?=\/v1 \(OpenAI\))/.exec(said[0] ?? '') ?? []
   const agent = createAgent({
     model: modelOf(wire, { url }, { model: 'theirs', apiKey: KEY }),

@@ -68,7 +68,7 @@ test('a checkpoint that was damaged at any place is refused, and nothing runs (L
         expect([ran, model.requests]).toEqual([0, []])
       },
     ),
-    propertyRuns({ small: 50, middle: 300, whole: 50_000 }),
+    propertyRuns({ small: 50, middle: 80, whole: 50_000 }),
   )
 })
 

@@ -364,7 +364,7 @@ test('reads see and writes leave what they would if the calls ran one after anot
       expect(messages.flatMap((message) => (message.role === 'tool' ? [message.output] : []))).toEqual(expected)
       expect(world).toEqual(left)
     }),
-    propertyRuns({ small: 12, middle: 60, whole: 10_000 }),
+    propertyRuns({ small: 12, middle: 19, whole: 10_000 }),
   )
 })
 

@@ -225,7 +225,7 @@ test('an abort ends a model whose chunks make no events and never wait (P9)', as
   }
   const run = createAgent({ model }).run('Go', { signal: abortedWhilePouring() })
   await expect(run).rejects.toMatchObject({ name: 'AbortError' })
-  await vi.waitFor(() => expect(closed).toBe(1))
+  await vi.waitFor(() => expect(closed).toBe(1), { timeout: 60_000 })
 })
 
 /** Reads a flow to its end and passes none of its events on. */
@@ -272,7 +272,7 @@ test.for<readonly [string, Model, Middleware]>([
   const options = { model, tools: [pouring()], middleware: [middleware], grace: 20 }
   const run = createAgent(options).run('Go', { signal: abortedWhilePouring() })
   await expect(run).rejects.toMatchObject({ name: 'AbortError' })
-  await vi.waitFor(() => expect(closed).toBe(1))
+  await vi.waitFor(() => expect(closed).toBe(1), { timeout: 60_000 })
 })
 
 test('settle lets the event loop turn (P9)', async () => {

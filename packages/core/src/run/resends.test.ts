@@ -73,7 +73,7 @@ test('arguments in pieces are never mistaken for re-sends, no matter how they ar
       expect(call.input).toEqual(JSON.parse(text))
       expect(shown).toBe(text)
     }),
-    propertyRuns({ small: 200, middle: 500, whole: 20_000 }),
+    propertyRuns({ small: 200, middle: 320, whole: 20_000 }),
   )
 })
 
@@ -84,6 +84,6 @@ test('arguments that are sent again at a brace and then anywhere are recognized 
       const sent = [...new Set([1, ...cutsOf(text, where), text.length])].map((end) => text.slice(0, end))
       expect((await callOf(...sent)).call.input).toEqual(JSON.parse(text))
     }),
-    propertyRuns({ small: 200, middle: 500, whole: 20_000 }),
+    propertyRuns({ small: 200, middle: 320, whole: 20_000 }),
   )
 })

@@ -237,6 +237,6 @@ test('whatever stops a run, and however often it continues, its events reproduce
         await vi.runAllTimersAsync()
       },
     ),
-    propertyRuns({ small: 12, middle: 60, whole: 10_000 }),
+    propertyRuns({ small: 12, middle: 19, whole: 10_000 }),
   )
 })

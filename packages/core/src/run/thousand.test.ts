@@ -8,7 +8,7 @@ import { call, collect, respond, type ScriptedResponse, say, scriptedModel } fro
 
 // Very large runs: nothing is lost, mixed up or made twice.
 
-const COUNT = sized({ small: 200, middle: 500, whole: 1_000 })
+const COUNT = sized({ small: 200, middle: 320, whole: 1_000 })
 const numbers = Array.from({ length: COUNT }, (_, n) => n)
 
 beforeEach(() => {

@@ -11,7 +11,7 @@ import type { CheckpointStore } from '../index.ts'
 import { fileStore } from './file.ts'
 import { sqliteStore } from './sqlite.ts'
 
-const KILLS = sized({ small: 4, middle: 10, whole: 200 })
+const KILLS = sized({ small: 4, middle: 6, whole: 200 })
 
 const PROGRAM = fileURLToPath(new URL('../../test/save-process.ts', import.meta.url))
 

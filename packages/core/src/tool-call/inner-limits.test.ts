@@ -215,7 +215,7 @@ test('work in the background takes no keys: it waits for no call, and no call wa
   ])
 })
 
-const MANY = sized({ small: 300, middle: 1_000, whole: 1_000 })
+const MANY = sized({ small: 300, middle: 480, whole: 1_000 })
 
 test.for<readonly [what: string, job: Job, options: { readonly innerConcurrency?: number }]>([
   ['of which four may execute at once', {}, { innerConcurrency: 4 }],
@@ -295,6 +295,6 @@ test('for any tree of calls and any keys, no two calls write one key at the same
         expect((await running).status).toBe('completed')
       },
     ),
-    propertyRuns({ small: 20, middle: 100, whole: 10_000 }),
+    propertyRuns({ small: 20, middle: 32, whole: 10_000 }),
   )
 })

@@ -425,7 +425,7 @@ test('the reader sees one complete story of each call, however its run goes (B6,
         expect(ends).toHaveLength(results.length)
       },
     ),
-    propertyRuns({ small: 12, middle: 60, whole: 10_000 }),
+    propertyRuns({ small: 12, middle: 19, whole: 10_000 }),
   )
 })
 

@@ -88,7 +88,7 @@ test('runs are the same in any order of arrival, in any batches, with spans repe
       }
       expect(runsOf(latest(arrived))).toEqual(expected)
     }),
-    propertyRuns({ small: 20, middle: 100, whole: 2_000 }),
+    propertyRuns({ small: 20, middle: 32, whole: 2_000 }),
   )
 })
 
@@ -127,7 +127,7 @@ test('spans with any parents, kinds and numbers make runs that contain each resp
       expect(drawnIds).toEqual(expected.sort())
       expect(runsOf([...spans].reverse())).toEqual(runs)
     }),
-    propertyRuns({ small: 300, middle: 3_000, whole: 100_000 }),
+    propertyRuns({ small: 300, middle: 480, whole: 100_000 }),
   )
 })
 

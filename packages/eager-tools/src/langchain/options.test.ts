@@ -39,7 +39,7 @@ const schema = z.object({ q: z.string() })
 const ways = ['given to eager()', 'added to its options']
 
 /** In small runs each option, member and middleware is given in one of the ways, by turns. */
-const waysOf = (place: number) => byTurns(ways, { small: 1, middle: 2, whole: 2 }, place)
+const waysOf = (place: number) => byTurns(ways, { small: 1, middle: 1, whole: 2 }, place)
 
 interface Given {
   /** Options of `createAgent` that are given to `eager()`. */

@@ -148,8 +148,8 @@ const rest = Object.keys(reads).filter((name) => !most.includes(name))
 function readEach(names: readonly string[]): (readonly [read: string, name: string])[] {
   return names.flatMap((name, at) =>
     [
-      ...byTurns(most, { small: 1, middle: 3, whole: 5 }, 2 * at),
-      ...byTurns(rest, { small: 0, middle: 2, whole: rest.length }, 4 * at),
+      ...byTurns(most, { small: 1, middle: 2, whole: 5 }, 2 * at),
+      ...byTurns(rest, { small: 0, middle: 0, whole: rest.length }, 4 * at),
     ].map((read) => [read, name] as const),
   )
 }

@@ -56,7 +56,7 @@ const LATE: ReadonlySet<string> = new Set([
 const LATE_IF_GIVEN: ReadonlySet<string> = new Set(['runner inputGuardrails 1', 'runner inputGuardrails 3'])
 
 /** In the small size, the last value of each option comes in one way. */
-const isWhole = sized({ small: 0, middle: 1, whole: 1 }) === 1
+const isWhole = sized({ small: 0, middle: 0, whole: 1 }) === 1
 const ways: readonly Way[] = ['given', 'with the call', 'spread']
 const rows = Object.entries(TABLE).flatMap(([of, values]) => Object.keys(values).map((option) => [of, option] as const))
 

@@ -37,7 +37,7 @@ test('a process that is stopped in the middle of a change holds up no other thre
   const child = fork(FREEZING, [url, 'locks'], { execArgv: ['--no-warnings', '--conditions=@meanwhile/source'] })
   try {
     const locks = `SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
-    await expect.poll(async () => (await pool.query(locks)).rows, { timeout: 30_000 }).toHaveLength(1)
+    await expect.poll(async () => (await pool.query(locks)).rows, { timeout: 60_000 }).toHaveLength(1)
     const order: string[] = []
     const waiting = Promise.all(
       Array.from({ length: 12 }, async () => {

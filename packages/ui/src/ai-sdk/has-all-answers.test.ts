@@ -47,7 +47,7 @@ test('the answers on the cards of an agent in the background are sent together, 
     if (card.type !== 'dynamic-tool' || card.state !== 'approval-requested') throw new Error(`no question ${index}`)
     await page.addToolApprovalResponse({ id: card.approval.id, approved: true })
   }
-  await vi.waitFor(() => expect([page.status, refunded]).toEqual(['ready', ['A', 'B']]))
+  await vi.waitFor(() => expect([page.status, refunded]).toEqual(['ready', ['A', 'B']]), { timeout: 60_000 })
   expect(page.messages.at(-1)).toMatchObject({ metadata: { status: 'completed', questions: [] } })
   expect(hasAllAnswers(page)).toBe(false)
   expect(lastAssistantMessageIsCompleteWithApprovalResponses(page)).toBe(false)

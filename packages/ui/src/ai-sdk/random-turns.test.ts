@@ -153,6 +153,6 @@ test('whatever happens in between, a browser ends up with the messages of the th
       }
       await threads.close()
     }),
-    propertyRuns({ small: 10, middle: 30, whole: 5_000 }),
+    propertyRuns({ small: 10, middle: 16, whole: 5_000 }),
   )
 })
