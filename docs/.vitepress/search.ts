@@ -10,7 +10,7 @@ export const search: NonNullable<DefaultTheme.Config['search']> = {
   options: {
     _render: async (source, env, md) => {
       const html = await md.renderAsync(source, env)
-      return /^decisions\//.test(env.relativePath) ? '' : html
+      return env.relativePath.startsWith('decisions/') ? '' : html
     },
     miniSearch: {
       searchOptions: {

@@ -54,8 +54,8 @@ test('on light and on dark, texts have a contrast of at least 4.5 to what they s
 function colour(name: string, scheme: string): readonly number[] {
   const [, light = '', dark = ''] = sheet.match(new RegExp(`--${name}: light-dark\\(#(\\w+), #(\\w+)\\)`)) ?? []
   const digits = scheme === 'light' ? light : dark
-  const pairs = digits.length === 3 ? [...digits].map((digit) => digit + digit) : (digits.match(/../g) ?? [])
-  expect(pairs, name).toHaveLength(3)
+  const pairs = (digits.length === 3 ? digits.replaceAll(/./g, '$&$&') : digits).match(/../g) ?? []
+  expect([name, pairs.length]).toEqual([name, 3])
   return pairs.map((pair) => Number.parseInt(pair, 16))
 }
 
