@@ -9,7 +9,9 @@ export default defineConfig({
     name: 'browser',
     include: ['src/**/*.browser.test.ts'],
     environment: 'node',
-    testTimeout: 60_000,
+    // A page may take its time on a busy machine.
+    testTimeout: 300_000,
+    expect: { poll: { timeout: 60_000 } },
     // A benchmark runs, and has to wait for its tools.
     hookTimeout: 240_000,
   },

@@ -1,6 +1,6 @@
 /** One run: what it was, when everything happened, and what was said. */
 
-import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Span } from '../src/geometry/axis.ts'
 import { firstWindow } from '../src/geometry/rows.ts'
 import type { RunDetail } from '../src/server/api.ts'
@@ -70,17 +70,26 @@ function windowOf({ window }: Address, start: number, first: Span | undefined): 
 function useKeys(run: RunDetail['run'], selected: string | undefined, select: (at: string | undefined) => void): void {
   const [bars, setBars] = useState<readonly string[]>([])
   useEffect(() => setBars(barsOf(run)), [run])
+  // A key may come before the selection of the key before it is drawn.
+  const now = useRef(selected)
+  useLayoutEffect(() => {
+    now.current = selected
+  }, [selected])
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
       if (event.target instanceof HTMLInputElement && event.target.type === 'search') return
       if (event.ctrlKey || event.metaKey || event.altKey) return
-      if (event.key === 'Escape') select(undefined)
+      if (event.key === 'Escape') move(undefined)
       const by = event.key === 'j' ? 1 : event.key === 'k' ? -1 : 0
       if (by === 0 || bars.length === 0) return
-      const at = selected === undefined ? (by > 0 ? -1 : 0) : bars.indexOf(selected)
-      select(bars[(at + by + bars.length) % bars.length])
+      const at = now.current === undefined ? (by > 0 ? -1 : 0) : bars.indexOf(now.current)
+      move(bars[(at + by + bars.length) % bars.length])
+    }
+    const move = (to: string | undefined): void => {
+      now.current = to
+      select(to)
     }
     addEventListener('keydown', press)
     return () => removeEventListener('keydown', press)
-  }, [bars, selected, select])
+  }, [bars, select])
 }
