@@ -23,8 +23,6 @@ export interface Explored {
   readonly paths: number
   readonly states: number
   readonly moves: number
-  /** Ends of runs, by kind. */
-  readonly ends: Readonly<Record<string, number>>
   /** Whether every path was explored. */
   readonly isWhole: boolean
 }
@@ -39,6 +37,7 @@ export interface Exploration {
   readonly uncut?: boolean
 }
 
+const ENDS = 'every run ends'
 /** No run of a small world is longer. */
 const LONGEST = 400
 
@@ -53,7 +52,6 @@ export async function explore({ scenario, on, seed, most, uncut }: Exploration):
     const expected = await undisturbedHistory(scenario, on, clock)
     const random = randomOf(seed)
     const seen = new Set<string>()
-    const ends: Record<string, number> = {}
     const open: (readonly string[])[] = [[]]
     let [paths, moves] = [0, 0]
     while (open.length > 0 && paths < most) {
@@ -70,13 +68,10 @@ export async function explore({ scenario, on, seed, most, uncut }: Exploration):
         for (const move of inside) open.push([...world.path.slice(0, -1), move])
         const next = [...world.moves()]
         if (next.length === 0) {
-          if (!world.isOver) throw new PromiseBroken('every run ends', key, world.path)
-          const { result, error } = world.journal.now
-          const end = result?.status ?? (error as Error).name
-          ends[end] = (ends[end] ?? 0) + 1
+          if (!world.isOver) throw new PromiseBroken(ENDS, key, world.path)
           break
         }
-        if (world.path.length > LONGEST) throw new PromiseBroken('every run ends', `${LONGEST} moves`, world.path)
+        if (world.path.length > LONGEST) throw new PromiseBroken(ENDS, `${LONGEST} moves`, world.path)
         const move = next.splice(Math.floor(random() * next.length), 1)[0] as string
         for (const other of next) open.push([...world.path, other])
         world.do(move)
@@ -84,7 +79,7 @@ export async function explore({ scenario, on, seed, most, uncut }: Exploration):
         await turn()
       }
     }
-    return { paths, states: seen.size, moves, ends, isWhole: open.length === 0 }
+    return { paths, states: seen.size, moves, isWhole: open.length === 0 }
   } finally {
     uninstall()
   }
@@ -131,18 +126,18 @@ export async function replayed(
 
 /** The history of a run that starts nothing early, makes one call at a time, and to which nothing happens. */
 export async function undisturbedHistory(scenario: Scenario, on: LoadedCore, clock: StandingClock): Promise<string> {
-  const { steps, wrap, maxSteps } = scenario
+  const { steps, wrap, maxSteps, hook } = scenario
   clock.reset()
-  const plain = { steps, eager: false, limit: 1, ...(wrap && { wrap }), ...(maxSteps !== undefined && { maxSteps }) }
+  const same = { ...(wrap && { wrap }), ...(hook === 'edits' && { hook }), ...(maxSteps !== undefined && { maxSteps }) }
   // Calls ask one after the other.
-  const world = new World(plain, on, clock, 20)
+  const world = new World({ steps, eager: false, limit: 1, ...same }, on, clock, 20)
   await turn()
   for (let [move] = world.moves(); move !== undefined; [move] = world.moves()) {
     if (world.path.length > LONGEST) break
     world.do(move)
     await turn()
   }
-  if (!world.isOver) throw new PromiseBroken('every run ends', 'also an undisturbed one', world.path)
+  if (!world.isOver) throw new PromiseBroken(ENDS, 'also an undisturbed one', world.path)
   return historyOf(world) ?? ''
 }
 

@@ -1,10 +1,11 @@
-/** The model of a world: it says the calls of a scenario, one at a time. */
+/** The models of a world: that of its runs says the calls of a scenario, one at a time, and that of an agent inside a call makes one call. */
 
 import type { AssistantMessage, Message, Model, ModelEvent, ModelRequest, ToolCall } from '../../src/index.ts'
 import type { Place } from './place.ts'
-import { type Attempt, inputOf, letterOf, type Scenario } from './scenario.ts'
+import { inputOf, letterOf, madeBy, type Steps } from './scenario.ts'
 
-export function modelOf(place: Place, steps: Scenario['steps'], name = ''): Model {
+/** `beside`: of the other run, of which nothing is recorded. */
+export function modelOf(place: Place, steps: Steps, beside = ''): Model {
   const attempts = new Map<number, number>()
   return {
     provider: 'world',
@@ -13,21 +14,40 @@ export function modelOf(place: Place, steps: Scenario['steps'], name = ''): Mode
       const step = stepOf(request.messages)
       const attempt = attempts.get(step) ?? 0
       attempts.set(step, attempt + 1)
-      const { journal, process, isCancelled } = place
-      if (!name && attempt === 0) journal.modelCalls.push({ process, step, isCancelled })
-      if (!name) place.announced = new Map()
+      if (!beside) place.announced = new Map()
+      if (!beside && attempt === 0) {
+        place.journal.steps.push(step)
+        place.stepBegins(`step ${step}`)
+      }
       place.reached('the model is called')
-      if (place.scenario.bursts && attempt === 0) await place.gates.pass(`${name}the model streams`)
-      const { calls, fails } = attemptOf(steps, step, attempt)
+      const said = steps[step]?.[attempt] ?? steps[step]?.at(-1)
       const content: ToolCall[] = []
-      for (const [index, word] of calls.entries()) {
-        const call = callOf(word, `${name}p${process}s${step}a${attempt}c${index}`)
-        yield* said(place, request, name, word, call)
+      for (const [index, word] of (said?.calls ?? []).entries()) {
+        const call = callOf(word, `${beside}p${place.process}s${step}a${attempt}c${index}`)
+        yield* saying(place, request, beside, word, call)
         content.push(call)
       }
-      await passed(place, request, `${name}the model ${fails ? 'breaks off' : 'stands'}`)
-      if (fails) throw new place.on.core.ModelError('broken', { code: 'stream_truncated', retryable: true })
-      return content.length > 0 ? { role: 'assistant', content, finishReason: 'tool-calls' } : answer(request)
+      await passed(place, request, `${beside}the model ${said?.fails ? 'breaks off' : 'stands'}`)
+      if (said?.fails) throw new place.on.core.ModelError('broken', { code: 'stream_truncated', retryable: true })
+      // No two answers are equal.
+      return content.length > 0 ? requesting(content) : textual(`Answer ${step}`)
+    },
+  }
+}
+
+/** The agent makes one call, and answers with what it has read. */
+export function modelOfAgent(place: Place, letter: string): Model {
+  return {
+    provider: 'world',
+    id: 'inner',
+    async *stream({ messages: [asked, ...more] }) {
+      const { n } = JSON.parse(String(asked?.content)) as { readonly n: string }
+      const read = more.at(-1)
+      if (read) place.stepBegins(`a step of ${letter}`)
+      if (read?.role === 'tool') return textual(`${letter}${n} of ${textOf(read)}`)
+      const call = callOf(madeBy(letter + n) ?? '', 'inner')
+      yield { type: 'tool-call', call }
+      return requesting([call])
     },
   }
 }
@@ -45,46 +65,39 @@ export function textOf({ content }: Message): string {
   return content.map((part) => ('text' in part ? part.text : '')).join('')
 }
 
-function attemptOf(steps: Scenario['steps'], step: number, attempt: number): Attempt {
-  const all = steps[step] ?? []
-  return all[Math.min(attempt, all.length - 1)] ?? { calls: [] }
-}
-
-async function* said(
+async function* saying(
   place: Place,
   request: ModelRequest,
-  name: string,
+  beside: string,
   word: string,
   call: ToolCall,
 ): AsyncGenerator<ModelEvent, void> {
-  const { needs } = request.tools.find((one) => one.name === call.name) ?? {}
-  await passed(place, request, `${name}says ${word}`)
-  if (!name) place.announced.set(call.id, word)
-  place.journal.said.set(call.id, word)
-  yield { type: 'tool-input-start', id: call.id, name: call.name }
-  if (needs) {
-    yield { type: 'tool-input-ready', id: call.id, name: call.name, input: { n: inputOf(word) } }
-    await passed(place, request, `${name}says the rest of ${word}`)
+  const { id, name } = call
+  await passed(place, request, `${beside}says ${word}`)
+  if (!beside) place.announced.set(id, word)
+  place.journal.said.set(id, word)
+  yield { type: 'tool-input-start', id, name }
+  if (request.tools.find((one) => one.name === name)?.needs) {
+    yield { type: 'tool-input-ready', id, name, input: { n: inputOf(word) } }
+    await passed(place, request, `${beside}says the rest of ${word}`)
   }
   yield { type: 'tool-call', call }
 }
 
-/** A model that is stopped throws the reason; it may also have been about to go on. */
-async function passed({ gates, scenario }: Place, { signal }: ModelRequest, name: string): Promise<void> {
-  if (scenario.bursts) return signal.throwIfAborted()
-  const how = await gates.pass(name, () => (signal.aborted ? ['stops'] : ['']))
-  if (how === 'stops') throw signal.reason
+/** A model that is stopped throws the reason. */
+async function passed({ gates }: Place, { signal }: ModelRequest, name: string): Promise<void> {
+  if ((await gates.pass(name, () => (signal.aborted ? ['stops'] : ['']))) === 'stops') throw signal.reason
 }
 
 /** The step of the script: how many responses the history has. */
-function stepOf(messages: readonly Message[]): number {
-  return messages.filter((message) => message.role === 'assistant' && !message.cutOff).length
-}
+const stepOf = (messages: readonly Message[]): number =>
+  messages.filter((message) => message.role === 'assistant' && !message.cutOff).length
 
-/** No two answers are equal. */
-function answer({ messages }: ModelRequest): AssistantMessage {
-  return textual(`Answer ${stepOf(messages)}`)
-}
+const requesting = (content: readonly ToolCall[]): AssistantMessage => ({
+  role: 'assistant',
+  content,
+  finishReason: 'tool-calls',
+})
 
 export const textual = (text: string): AssistantMessage => ({
   role: 'assistant',

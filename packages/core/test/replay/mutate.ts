@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { registerHooks, stripTypeScriptTypes } from 'node:module'
 import { type LoadedCore, loadCore } from './inside.ts'
-import type { Mutant } from './mutants.ts'
+import type { Mutant } from './lists.ts'
 
 const SOURCE = new URL('../../src/', import.meta.url).href
 const mutants: Mutant[] = []
@@ -39,7 +39,12 @@ export async function loadMutant(mutant: Mutant): Promise<LoadedCore> {
   return await loadCore(`?mutant=${mutants.push(mutant) - 1}`)
 }
 
-function replaced({ sentence, file, replace, by }: Mutant, text: string): string {
-  if (text.split(replace).length !== 2) throw new Error(`${sentence}: "${replace}" is not in ${file} exactly once`)
+/** @throws {Error} The text that is replaced is not in the file exactly once. */
+export function checkPatch(mutant: Mutant): void {
+  replaced(mutant, textOf(SOURCE + mutant.file))
+}
+
+function replaced({ shows, file, replace, by }: Mutant, text: string): string {
+  if (text.split(replace).length !== 2) throw new Error(`${shows}: "${replace}" is not in ${file} exactly once`)
   return text.replace(replace, () => by)
 }

@@ -1,19 +1,37 @@
 /** A run of core in the environment that a scenario describes, over all processes that continue it. */
 
-import type { Agent, AgentRun, CancelMode, Checkpoint, Message, PendingInterrupt } from '../../src/index.ts'
+import type {
+  Agent,
+  AgentRun,
+  CancelMode,
+  Checkpoint,
+  CompletedResult,
+  Message,
+  Middleware,
+  PendingInterrupt,
+  Tool,
+} from '../../src/index.ts'
 import type { RunState } from '../../src/state/run.ts'
 import type { StandingClock } from '../standing-clock.ts'
 import { insideOf, type LoadedCore } from './inside.ts'
-import { Journal } from './journal.ts'
+import { type Entry, Journal } from './journal.ts'
 import { middlewareOf } from './middleware.ts'
 import { modelOf } from './model.ts'
 import { type Left, Place } from './place.ts'
-import type { Scenario } from './scenario.ts'
+import { type Scenario, type Steps, wordsOf } from './scenario.ts'
 import { spansOf } from './spans.ts'
 import { copyOf, storeOf } from './store.ts'
 import { toolsOf } from './tools.ts'
 
 const MODES: readonly CancelMode[] = ['after-tools', 'after-model', 'now']
+const MOST_RESUMES = 4
+
+/** What another process continues with: everything but ids of questions and of the trace, and what follows from the rest. */
+function contentOf(checkpoint: Checkpoint | undefined): string | undefined {
+  return JSON.stringify(checkpoint, (name, value) =>
+    name === 'interrupts' ? value.length : ['checksum', 'trace'].includes(name) ? undefined : value,
+  )
+}
 
 export class World {
   readonly scenario: Scenario
@@ -30,9 +48,10 @@ export class World {
   #armed: { readonly act: string; readonly moment: string } | undefined
   readonly #on: LoadedCore
   readonly #clock: StandingClock
+  #tools: readonly Tool[] = []
   #isBesideOver = true
 
-  constructor(scenario: Scenario, on: LoadedCore, clock: StandingClock, resumes = 4) {
+  constructor(scenario: Scenario, on: LoadedCore, clock: StandingClock, resumes: number = MOST_RESUMES) {
     this.scenario = scenario
     this.#on = on
     this.#clock = clock
@@ -50,14 +69,34 @@ export class World {
       resumes: scenario.beside ? 0 : resumes,
     }
     this.place = this.#placed()
+    if (abort === 'first') this.#abort()
+    const { signal } = this.#controller
     this.#follow([{ role: 'user', content: 'Go' }], (agent) =>
-      agent.stream('Go', { id: 'run', signal: this.#controller.signal }),
+      scenario.begun
+        ? agent.begin('Go', { id: 'run' }).then((checkpoint) => agent.resume(checkpoint, {}, { signal }))
+        : agent.stream('Go', { id: 'run', signal }),
     )
     if (scenario.beside) this.#beside(scenario.beside)
   }
 
   get isOver(): boolean {
     return this.place.isOver && this.#isBesideOver
+  }
+
+  /** The executions of this process in the run of the world. */
+  get own(): readonly Entry[] {
+    return this.journal.entries.filter(({ process, run }) => process === this.place.process && run === 'run')
+  }
+
+  /** The result of a run that has its answer. */
+  get completed(): CompletedResult | undefined {
+    const { result } = this.journal.now
+    return result?.status === 'completed' ? result : undefined
+  }
+
+  /** Whether one process has done everything. */
+  get isWhole(): boolean {
+    return this.journal.shown.length === 1
   }
 
   /** Whether no time limit runs. */
@@ -75,12 +114,14 @@ export class World {
     const { left, place, journal } = this
     const moves = [...place.gates.moves()]
     if (this.#clock.count() > 0) moves.push('time')
-    if (place.isOver) return [...moves, ...this.#resumes()]
+    const kill = left.kill > 0 && journal.stored ? ['kill'] : []
+    // What is stored of a run that has failed can also be resumed.
+    if (place.isOver) return [...moves, ...this.#resumes(), ...(journal.now.error ? kill : [])]
+    if (!place.run) return moves
     moves.push(...this.acts())
     if (left.sends > 0) moves.push('send')
     if (left.cancelCall > 0) for (const id of this.#cancelable()) moves.push(`cancel the call ${id}`)
-    if (left.kill > 0 && journal.stored) moves.push('kill')
-    return moves
+    return [...moves, ...kill]
   }
 
   /** What may also be done inside a callback. */
@@ -105,7 +146,7 @@ export class World {
   key(): string {
     const { place, left, journal, scenario } = this
     const { gates, process, amid } = place
-    const saved = journal.stored && [journal.stored.status, journal.stored.calls.length, journal.stored.steps.begun]
+    const { result, error } = journal.now
     return JSON.stringify([
       process,
       left,
@@ -115,10 +156,10 @@ export class World {
       this.#clock.dues(),
       [...place.announced],
       journal.entries.map(({ word, key, came, attempt, isAborted }) => [word, key, came, attempt, isAborted()]),
-      [journal.undone, journal.rejected, journal.hooked, journal.sent, journal.warmed.length, saved],
+      [journal.undone, journal.rejected, journal.hooked, journal.sent, journal.warmed.length],
       journal.now.spans.map(({ name, ends }) => [name, ends]),
       scenario.hides && journal.now.events.map(({ type }) => type),
-      [journal.now.result?.status, journal.now.error && String(journal.now.error)],
+      [contentOf(journal.stored), contentOf(result?.checkpoint), result?.status, error && String(error)],
       this.#inside && insideOf(this.#inside),
     ])
   }
@@ -127,8 +168,7 @@ export class World {
     const { left, place, scenario } = this
     if (move === 'abort') {
       left.abort--
-      place.aborted = true
-      this.#controller.abort(new Error('enough'))
+      this.#abort()
     } else if (move.startsWith('cancel the call ')) {
       left.cancelCall--
       const id = move.slice('cancel the call '.length)
@@ -138,7 +178,7 @@ export class World {
       left.cancel--
       const at = move.slice('cancel '.length) as CancelMode
       place.cancels.push(at)
-      place.cancelledIn = this.path.length
+      place.stops('a cancel')
       void place.run?.cancel({ at })
     } else if (move === 'send') {
       const text = `said ${scenario.sends === undefined ? '' : left.sends}`
@@ -153,15 +193,17 @@ export class World {
       const { checkpoint, checkpointError } = this.journal.now.result ?? {}
       if (!checkpoint) throw new Error('there is nothing to resume')
       const all = checkpoint.interrupts
-      this.#resume(checkpoint, move === 'resume' ? all : all.slice(0, 1), checkpointError !== undefined)
+      const answers = move === 'resume' ? all : move.endsWith('wrongly') ? all.slice(-1) : all.slice(0, 1)
+      this.#resume(checkpoint, answers, { isUnstored: checkpointError !== undefined, isWrong: move.endsWith('wrongly') })
     } else throw new Error(`this cannot happen now: ${move}`)
   }
 
   #resumes(): readonly string[] {
     const { result } = this.journal.now
     if (!result?.checkpoint || this.left.resumes === 0) return []
-    const isPartial = this.scenario.partial && this.left.resumes === 4 && result.checkpoint.interrupts.length > 1
-    return isPartial ? ['resume', 'resume with the first answer'] : ['resume']
+    const isPartial =
+      this.scenario.partial && this.left.resumes === MOST_RESUMES && result.checkpoint.interrupts.length > 1
+    return isPartial ? ['resume', 'resume with the first answer', 'resume and answer wrongly'] : ['resume']
   }
 
   /** Calls that the model has streamed and that have not ended. */
@@ -172,16 +214,18 @@ export class World {
   }
 
   /** Another process goes on: nothing of this one is heard any more. */
-  #resume(from: Checkpoint, answers: readonly PendingInterrupt[], isUnstored = false): void {
+  #resume(from: Checkpoint, answers: readonly PendingInterrupt[], how: { isUnstored?: boolean; isWrong?: boolean } = {}): void {
     const { announced, process } = this.place
     this.#clock.reset()
     this.#controller = new AbortController()
-    this.journal.answered.push(...answers)
-    const given = Object.fromEntries(answers.map(({ id }) => [id, 'yes']))
+    if (!how.isWrong) this.journal.answered.push(...answers)
+    const given = Object.fromEntries(answers.map(({ id }) => [id, how.isWrong ? 'no' : 'yes']))
     this.place = this.#placed(process + 1)
     this.place.announced = announced
-    const isStored = this.scenario.store && !isUnstored
-    if (isUnstored) this.journal.stored = copyOf(from)
+    // The resume refuses a wrong answer.
+    this.place.failed = how.isWrong === true
+    const isStored = this.scenario.store && !how.isUnstored
+    if (how.isUnstored) this.journal.stored = copyOf(from)
     this.#follow(from.messages, (agent) =>
       agent.resume(isStored ? 'run' : (copyOf(from) ?? ''), given, { signal: this.#controller.signal }),
     )
@@ -203,15 +247,21 @@ export class World {
     return place
   }
 
-  #follow(from: readonly Message[], begin: (agent: Agent) => AgentRun): void {
+  #follow(from: readonly Message[], begin: (agent: Agent) => AgentRun | Promise<AgentRun>): void {
     const { place, scenario, journal } = this
     const tracerProvider = spansOf(place.reached)
     journal.shown.push({ process: place.process, events: [], spans: tracerProvider.spans, from })
-    const { limit, innerLimit = Number.POSITIVE_INFINITY, maxSteps = Number.POSITIVE_INFINITY } = scenario
-    const words = scenario.steps.flat().flatMap(({ calls }) => calls)
+    const {
+      steps,
+      beside = [],
+      limit,
+      innerLimit = Number.POSITIVE_INFINITY,
+      maxSteps = Number.POSITIVE_INFINITY,
+    } = scenario
+    this.#tools = toolsOf(place, wordsOf([...steps, ...beside]))
     const agent = this.#on.core.createAgent({
-      model: modelOf(place, scenario.steps),
-      tools: this.#tools(place, words),
+      model: modelOf(place, steps),
+      tools: this.#tools,
       middleware: [this.#watching(place), ...middlewareOf(place)],
       toolConcurrency: limit,
       innerConcurrency: innerLimit,
@@ -219,19 +269,17 @@ export class World {
       telemetry: { tracerProvider },
       ...(scenario.store && { checkpoints: storeOf(place) }),
     })
-    place.run = begin(agent)
-    void this.#read(place, place.run)
+    const run = begin(agent)
+    if (!(run instanceof Promise)) place.run = run
+    void this.#read(place, run)
   }
 
-  #shared: ReturnType<typeof toolsOf> = []
-
-  #tools(place: Place, words: readonly string[]): ReturnType<typeof toolsOf> {
-    const beside = this.scenario.beside?.flat().flatMap(({ calls }) => calls) ?? []
-    this.#shared = toolsOf(place, [...words, ...beside])
-    return this.#shared
+  #abort(): void {
+    this.place.aborted = true
+    this.#controller.abort(new Error('enough'))
   }
 
-  #watching(place: Place): NonNullable<Parameters<LoadedCore['core']['createAgent']>[0]['middleware']>[number] {
+  #watching(place: Place): Middleware {
     return {
       name: 'watches',
       onRun: (run) => {
@@ -241,9 +289,11 @@ export class World {
     }
   }
 
-  async #read(place: Place, run: AgentRun): Promise<void> {
+  async #read(place: Place, begun: AgentRun | Promise<AgentRun>): Promise<void> {
     const shown = this.journal.now
     try {
+      const run = begun instanceof Promise ? await begun : begun
+      place.run = run
       for await (const event of run) place.shows(event)
       shown.result = await run.result
     } catch (error) {
@@ -253,13 +303,10 @@ export class World {
   }
 
   /** Another run at the same time, with the same tools. Nothing happens to it. */
-  #beside(steps: Scenario['steps']): void {
-    const { place } = this
+  #beside(steps: Steps): void {
     this.#isBesideOver = false
-    const run = this.#on.core.createAgent({ model: modelOf(place, steps, 'beside '), tools: this.#shared }).run('Go')
+    const agent = this.#on.core.createAgent({ model: modelOf(this.place, steps, 'beside '), tools: this.#tools })
     const over = () => void (this.#isBesideOver = true)
-    run.then((result) => {
-      if (result.status === 'completed') over()
-    }, over)
+    agent.run('Go').then(({ status }) => status === 'completed' && over(), over)
   }
 }

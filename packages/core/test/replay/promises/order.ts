@@ -1,19 +1,19 @@
 /** In which order, and how many at a time. */
 
-import type { Entry, Journal } from '../journal.ts'
-import { AT_END, EFFECTS, inputOf, isInner, keysOf, letterOf, MAKES } from '../scenario.ts'
+import type { Entry } from '../journal.ts'
+import { atEndOf, effectOf, isInner, keysOf, letterOf, madeBy } from '../scenario.ts'
 import type { World } from '../world.ts'
 import type { Promises } from './promise.ts'
 
 /** After each move. */
 export const ORDER: Promises = {
   'no more calls are checked and executed at a time than allowed': (world) => {
-    const checked = world.journal.checks.filter(
-      ({ process, isDone }) => process === world.place.process && !isDone && isAtWork(world),
-    )
+    const { journal, place, scenario } = world
+    const isAtWork = !place.aborted && place.cancels.length === 0 && place.cancelledCalls.length === 0
+    const checked = journal.checks.filter(({ process, isDone }) => process === place.process && !isDone && isAtWork)
     const running = [...runningIn(world), ...checked].filter((one) => needsSlot(world, one))
-    const kept = world.journal.entries.filter((one) => keepsSlot(world, one))
-    return running.length > 0 && running.length + kept.length > world.scenario.limit
+    const kept = world.own.filter((one) => keepsSlot(world, one))
+    return running.length > 0 && running.length + kept.length > scenario.limit
       ? wordsOf([...running, ...kept])
       : undefined
   },
@@ -26,29 +26,24 @@ export const ORDER: Promises = {
     return limited.length > 1 ? wordsOf(limited) : undefined
   },
   'no call that meets another at a key executes at the same time': (world) => {
-    const users = runningIn(world).filter(({ word }) => keysOf(word).length > 0)
-    return users.find((one) => users.some((other) => meet(one, other) && !isBeside(one, other)))?.word
+    const running = runningIn(world)
+    // Neither executions of one call nor a call and one that it makes.
+    const areApart = (one: Entry, other: Entry) =>
+      one.key !== other.key && one.word !== madeBy(other.word) && other.word !== madeBy(one.word)
+    return running.find((one) => running.some((other) => meet(one.word, other.word) && areApart(one, other)))?.word
   },
   'calls that meet at a key, and all calls of a run with one slot, begin in call order': ({
-    journal,
+    journal: { entries },
     place,
     scenario,
-  }) => {
-    const own = journal.entries.filter(({ process }) => process === place.process)
-    return own.find((one) => {
-      const { word, before = [] } = one
-      const behind = before.filter(
-        (other) =>
-          scenario.limit === 1 || keysOf(other).some((key) => keysOf(word).includes(key) && !isReader(word, other)),
-      )
-      return needsOrder(word) && behind.some((other) => needsOrder(other) && !hadBegun(journal, one, other))
-    })?.word
-  },
-}
-
-/** Whether nothing was aborted, so that nothing is abandoned. */
-function isAtWork({ place }: World): boolean {
-  return !place.aborted && place.cancels.length === 0 && place.cancelledCalls.length === 0
+  }) =>
+    entries.find(({ word, process, before = [], amid }, index) => {
+      if (process !== place.process || !needsOrder(word) || amid.cancelledCalls.length > 0) return false
+      // In any process.
+      const hasBegun = (other: string) => entries.slice(0, index).some((one) => one.word.startsWith(other))
+      const isBehind = (other: string) => needsOrder(other) && (scenario.limit === 1 || meet(other, word))
+      return before.some((other) => isBehind(other) && !hasBegun(other))
+    })?.word,
 }
 
 function wordsOf(entries: readonly Pick<Entry, 'word'>[]): string {
@@ -62,34 +57,18 @@ function runningIn({ journal, place }: World): Entry[] {
 
 /** An inner call uses the slot of its maker, an agent makes its calls in its own slot, and background work needs none. */
 function needsSlot({ scenario }: World, { word, run }: Pick<Entry, 'word' | 'run'>): boolean {
-  return run === 'run' && !isInner(scenario, word) && !AT_END[letterOf(word)]
+  return run === 'run' && !isInner(scenario, word) && !atEndOf(word)
 }
 
 /** A call that has ended its run keeps its slot, so that nothing else starts in it. */
-function keepsSlot({ place, scenario }: World, { process, came, isAborted }: Entry): boolean {
-  return process === place.process && came === 'ended its run' && !scenario.wrap && !scenario.eager && !isAborted()
+function keepsSlot({ scenario }: World, { came, isAborted }: Entry): boolean {
+  return came === 'ended its run' && !scenario.wrap && !scenario.eager && !isAborted()
 }
 
-function meet(one: Entry, other: Entry): boolean {
-  return (
-    one !== other && keysOf(one.word).some((key) => keysOf(other.word).includes(key)) && !isReader(one.word, other.word)
-  )
+/** Whether two calls use the same key. Readers overlap. */
+function meet(one: string, other: string): boolean {
+  const areReaders = effectOf(one) === 'read' && effectOf(other) === 'read'
+  return !areReaders && keysOf(one).some((key) => keysOf(other).includes(key))
 }
 
-/** Readers overlap. */
-function isReader(one: string, other: string): boolean {
-  return EFFECTS[letterOf(one)] === 'read' && EFFECTS[letterOf(other)] === 'read'
-}
-
-/** One is part of the other, which makes it. */
-function isBeside({ word: one }: Entry, { word: other }: Entry): boolean {
-  return one === MAKES[letterOf(other)]?.(inputOf(other)) || other === MAKES[letterOf(one)]?.(inputOf(one))
-}
-
-const needsOrder = (word: string) => !AT_END[letterOf(word)] && !'osu'.includes(letterOf(word))
-
-/** An earlier call has begun, in any process, or was cancelled. */
-function hadBegun({ entries }: Journal, one: Entry, other: string): boolean {
-  const earlier = entries.slice(0, entries.indexOf(one))
-  return one.amid.cancelledCalls.length > 0 || earlier.some(({ word }) => word.startsWith(other))
-}
+const needsOrder = (word: string) => !atEndOf(word) && !'osu'.includes(letterOf(word))

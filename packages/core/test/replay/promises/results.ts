@@ -1,8 +1,9 @@
 /** What the result of a run has: a result for each call, and the same history as an undisturbed run. */
 
-import type { Message, ToolCall, ToolMessage } from '../../../src/index.ts'
+import type { Message, ToolCall } from '../../../src/index.ts'
+import { EDITED } from '../middleware.ts'
 import { textOf, wordOf } from '../model.ts'
-import { AT_END, letterOf } from '../scenario.ts'
+import { atEndOf, letterOf } from '../scenario.ts'
 import type { World } from '../world.ts'
 import type { Promises } from './promise.ts'
 
@@ -15,20 +16,14 @@ export const RESULTS: Promises = {
     const answered = messages.flatMap((one) => (one.role === 'tool' ? [one.callId] : [])).join()
     return asked === answered ? undefined : `${asked} and ${answered}`
   },
-  'everything in a result was done, by its own execution': ({ journal }) => {
-    const results = (journal.now.result?.messages ?? []).filter(
-      (one): one is ToolMessage => one.role === 'tool' && !one.isError,
+  'everything in a result was done, by its own execution': ({ journal: { now, entries } }) => {
+    const texts = (now.result?.messages ?? []).flatMap((one) =>
+      one.role === 'tool' && !one.isError ? [textOf(one).split('\n').at(-1) ?? ''] : [],
     )
-    const texts = results.map((one) => textOf(one).split('\n').at(-1) ?? '')
-    return texts.find((text) => {
-      const done = journal.entries.filter(({ output }) => output === text).length
-      return (
-        / done/.test(text) &&
-        !text.includes(',') &&
-        !/ of /.test(text) &&
-        done < texts.filter((one) => one === text).length
-      )
-    })
+    const times = (text: string) => texts.filter((one) => one === text).length
+    // One line is the output of one execution, unless it joins several, or is that of an inner call.
+    const isOne = (text: string) => / done/.test(text) && !/,| of /.test(text)
+    return texts.find((text) => isOne(text) && entries.filter(({ output }) => output === text).length < times(text))
   },
   'a result belongs to the input of its call': ({ journal: { now } }) => {
     const messages = now.result?.messages ?? []
@@ -36,38 +31,37 @@ export const RESULTS: Promises = {
     const wrong = messages.find((one) => {
       if (one.role !== 'tool' || one.isError) return false
       const word = calls.get(one.callId) ?? ''
-      return !AT_END[letterOf(word)] && !textOf(one).includes(word)
+      return !atEndOf(word) && !textOf(one).includes(word)
     })
     return wrong && textOf(wrong)
   },
   'a call whose save fails ends the run, and the model reads nothing of it': ({ journal: { now } }) =>
     now.result?.messages.map(textOf).find((text) => text.includes('could not be saved')),
-  'a run whose answer is accepted has read all messages that were sent': ({ journal }) => {
-    const { result } = journal.now
-    if (result?.status !== 'completed') return undefined
-    return unread(result.messages, journal.sent)
+  'what a function returns after its time limit is not its result': ({ journal: { now, entries } }) => {
+    const late = entries.filter(({ word, abortedIn }) => letterOf(word) === 'T' && abortedIn !== undefined)
+    const texts = now.result?.messages.map(textOf) ?? []
+    return late.find(({ output }) => output !== undefined && texts.includes(output))?.word
   },
+  'what a hook of the gate makes of an answer is the answer': ({ completed, scenario }) =>
+    completed && scenario.gate === 'edits' && completed.text !== EDITED ? completed.text : undefined,
+  'a run whose answer is accepted has read all messages that were sent': ({ journal, completed }) =>
+    completed && unread(completed.messages, journal.sent),
   'a sent message is in the checkpoint, in its history or waiting': ({ journal }) => {
     const checkpoint = journal.now.result?.checkpoint
     return checkpoint && unread([...checkpoint.messages, ...checkpoint.sent], journal.sent)
   },
-  'a rejected answer is not accepted': ({ journal, isTorn }) =>
-    !isTorn && journal.now.result?.status === 'completed' && journal.rejected.includes(journal.now.result.text)
-      ? journal.now.result.text
-      : undefined,
-  'the model reads each background result once, or the caller has it if no step is left': ({ journal, scenario }) => {
-    const { result } = journal.now
-    if (result?.status !== 'completed') return undefined
-    const notices = result.messages.filter((one) => one.role === 'user' && one.origin === 'background').map(textOf)
-    const works = result.messages.filter((one) => one.role === 'tool' && AT_END[letterOf(one.name)] && !one.isError)
-    return works.flatMap((one) => {
-      if (one.role !== 'tool') return []
+  'a rejected answer is not accepted': ({ journal, completed, isTorn }) =>
+    completed && !isTorn && journal.rejected.includes(completed.text) ? completed.text : undefined,
+  'the model reads each background result once, or the caller has it if no step is left': ({ completed, scenario }) => {
+    const { messages = [], background = [] } = completed ?? {}
+    const notices = messages.flatMap((one) => (one.role === 'user' && one.origin === 'background' ? [textOf(one)] : []))
+    const wrong = messages.find((one) => {
+      if (one.role !== 'tool' || one.isError || !atEndOf(one.name)) return false
       const times = notices.filter((text) => text.includes(one.callId)).length
-      const isKept = result.background?.some(({ callId }) => callId === one.callId)
-      return times > 1 || (times === 0 && !(isKept && scenario.maxSteps) && AT_END[letterOf(one.name)] === 'wait')
-        ? [`${one.callId}: ${times}`]
-        : []
-    })[0]
+      const isKept = scenario.maxSteps !== undefined && background.some(({ callId }) => callId === one.callId)
+      return times > 1 || (times === 0 && !isKept && atEndOf(one.name) === 'wait')
+    })
+    return wrong && textOf(wrong)
   },
 }
 
@@ -80,19 +74,17 @@ function unread(messages: readonly Message[], sent: readonly string[]): string |
 export const messagesOf = (error: unknown): readonly Message[] | undefined =>
   (error as { readonly messages?: readonly Message[] } | undefined)?.messages
 
-export function callsIn(message: Message): ToolCall[] {
-  return message.role === 'assistant'
-    ? message.content.flatMap((part) => (part.type === 'tool-call' ? [part] : []))
-    : []
-}
+export const callsIn = (message: Message): ToolCall[] =>
+  message.role === 'assistant' ? message.content.flatMap((part) => (part.type === 'tool-call' ? [part] : [])) : []
 
 /** What a completed run has done and read, without ids. Nothing if a stop has left its mark in a result. */
-export function historyOf({ journal: { now } }: World): string | undefined {
-  if (now.result?.status !== 'completed') return undefined
-  const texts = now.result.messages.flatMap((one) => {
-    if (one.role === 'tool') return [`= ${AT_END[letterOf(one.name)] ? one.name : textOf(one)}`]
+export function historyOf({ completed }: World): string | undefined {
+  const texts = completed?.messages.flatMap((one) => {
+    if (one.role === 'tool') return [`= ${atEndOf(one.name) ? one.name : textOf(one)}`]
     return callsIn(one).map(wordOf)
   })
-  const text = texts.join(' ')
-  return /cancelled|abandoned|circle|cut off|may have|aborted|stopped|ends only after/.test(text) ? undefined : text
+  const text = texts?.join(' ')
+  return text === undefined || MARKS.test(text) ? undefined : text
 }
+
+const MARKS = /cancelled|abandoned|circle|cut off|may have|aborted|stopped|ends only after/

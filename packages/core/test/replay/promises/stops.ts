@@ -1,7 +1,6 @@
 /** What a cancel, an abort, a question or a failure stops. */
 
-import { AT_END, EFFECTS, inputOf, isInner, letterOf, MAKES } from '../scenario.ts'
-import type { World } from '../world.ts'
+import { atEndOf, effectOf, isInner, letterOf, madeBy, type Scenario } from '../scenario.ts'
 import type { Promises } from './promise.ts'
 
 /** After each move. */
@@ -14,50 +13,44 @@ export const STOPS: Promises = {
   }) =>
     journal.entries.find(
       ({ run, word, amid }) =>
-        run === 'run' &&
-        !isInner(scenario, word) &&
-        !AT_END[letterOf(word)] &&
-        (amid.hookAsked || amid.cancels.includes('after-model')),
+        run === 'run' && isOuter(scenario, word) && (amid.hookAsked || amid.cancels.includes('after-model')),
     )?.word,
-  'a cancelled run begins no further step': ({ journal }) => {
-    const one = journal.modelCalls.find(({ isCancelled }) => isCancelled)
-    return one && `step ${one.step}`
-  },
+  'a run that is cancelled, or in whose background something is asked, begins no further step': ({ journal }) =>
+    journal.late[0],
   'a call of a failed attempt starts only if another attempt requests it': ({ journal, scenario }) =>
-    scenario.store || scenario.slowCheck
+    scenario.store || scenario.slowCheck || scenario.wrap
       ? undefined
-      : journal.entries.find(
-          ({ run, word, before }) =>
-            run === 'run' && !before && !scenario.wrap && !isInner(scenario, word) && !AT_END[letterOf(word)],
-        )?.word,
+      : journal.entries.find(({ run, word, before }) => run === 'run' && !before && isOuter(scenario, word))?.word,
   'what acts on the world does not start before its response is accepted': ({ journal, scenario }) => {
     if (scenario.eager === 'bold') return undefined
     for (const event of journal.now.events) {
       const isEarly = event.type === 'tool-entered' && event.provisional && !event.path
-      if (isEarly && EFFECTS[letterOf(event.toolName)] === 'external') return `${event.toolName} ${event.callId}`
+      if (isEarly && effectOf(event.toolName) === 'external') return `${event.toolName} ${event.callId}`
     }
     return undefined
   },
-  'a running call is aborted only for a reason': (world) => {
-    const { journal, scenario } = world
-    if (scenario.wrap || scenario.saveFails || isDiscarding(world)) return undefined
-    const without = journal.entries.find(({ word, abortedAmid: amid }) => {
-      const isOwn = isInner(scenario, word) || 'wmnca'.includes(letterOf(word)) || AT_END[letterOf(word)]
-      if (!amid || isOwn) return false
+  'a running call is aborted only for a reason': ({ journal, scenario }) => {
+    if (scenario.wrap || scenario.saveFails || mayDiscard(scenario)) return undefined
+    return journal.entries.find(({ word, abortedAmid: amid }) => {
+      if (!amid || !isOuter(scenario, word) || 'wmncaT'.includes(letterOf(word))) return false
       return !amid.aborted && !amid.failed && amid.cancels.length === 0 && amid.cancelledCalls.length === 0
-    })
-    return without?.word
+    })?.word
   },
-  'an abort, and a cancel now, reach all running calls at once': ({ journal, place }) => {
-    if (!place.aborted && !place.cancels.includes('now')) return undefined
-    const own = journal.entries.filter(({ process, run }) => process === place.process && run === 'run')
-    return own.find(({ word, came, isAborted }) => !came && !isAborted() && AT_END[letterOf(word)] !== 'detach')?.word
+  'an abort, and a cancel now, reach all running calls at once': ({ own, place }) =>
+    place.aborted || place.cancels.includes('now')
+      ? own.find(({ word, came, isAborted }) => !came && !isAborted() && atEndOf(word) !== 'detach')?.word
+      : undefined,
+  'an inner call is stopped with the call that makes it': ({ journal, place, own }) => {
+    const isStopped = (inner: string) => own.findLast(({ word }) => madeBy(word) === inner)?.isAborted()
+    const inner = journal.entries.filter(({ process }) => process === place.process)
+    return inner.find(({ word, came, isAborted }) => !came && !isAborted() && isStopped(word))?.word
   },
-  'an inner call is stopped with the call that makes it': ({ journal, place }) => {
-    const own = journal.entries.filter(({ process }) => process === place.process)
-    const isStopped = (inner: string) =>
-      own.findLast(({ word, run }) => run === 'run' && MAKES[letterOf(word)]?.(inputOf(word)) === inner)?.isAborted()
-    return own.find(({ word, came, isAborted }) => !came && !isAborted() && isStopped(word))?.word
+  'nothing waits for functions that were stopped, when their grace time is over': ({ journal, place, isQuiet }) => {
+    const waits = place.gates.moves()
+    const running = journal.entries.filter(({ process, came }) => process === place.process && !came)
+    const isStopped = (move: string) => running.some(({ word }) => move.startsWith(`${word} `))
+    const areStopped = waits.length > 0 && waits.every(isStopped) && running.every(({ isAborted }) => isAborted())
+    return isQuiet && !place.isOver && areStopped ? waits.join() : undefined
   },
   'an aborted run ends when its grace time is over, whatever does not end': ({ place, isQuiet }) =>
     place.aborted && isQuiet && !place.isOver ? place.gates.moves().join() : undefined,
@@ -69,19 +62,20 @@ export const STOPS: Promises = {
     if (journal.now.events.some(({ type }) => type === 'question')) return undefined
     const isWork = (move: string) => {
       const work = journal.entries.findLast(({ word }) => move.startsWith(`${word} `))
-      return work && AT_END[letterOf(work.word)] && !work.isAborted()
+      return work && atEndOf(work.word) && !work.isAborted()
     }
     return waits.every(isWork) ? waits.join() : undefined
   },
   'a tool that the request did not offer is not executed': ({ journal }) =>
     journal.entries.find(({ word }) => letterOf(word) === 'o')?.word,
   'no more steps begin than allowed': ({ journal, scenario: { maxSteps = Number.POSITIVE_INFINITY } }) => {
-    const steps = new Set(journal.modelCalls.map(({ step }) => step)).size
-    return steps > maxSteps ? `${steps}` : undefined
+    const { size } = new Set(journal.steps)
+    return size > maxSteps ? `${size}` : undefined
   },
 }
 
+/** Whether a call is neither made by another one nor work in the background. */
+const isOuter = (scenario: Scenario, word: string) => !isInner(scenario, word) && !atEndOf(word)
+
 /** Whether a call may be discarded while it runs. */
-function isDiscarding({ scenario }: World): boolean {
-  return scenario.hides !== undefined || scenario.steps.some((attempts) => attempts.length > 1)
-}
+const mayDiscard = ({ hides, steps }: Scenario) => hides !== undefined || steps.some((attempts) => attempts.length > 1)
