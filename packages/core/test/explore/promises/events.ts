@@ -54,7 +54,10 @@ export const EVENTS: Promises = {
     // Several calls may make inner calls with one id, and a call that a hook has changed takes the id of its early start.
     const isOne = (id: string) =>
       now.events.filter((event) => event.type === 'tool-start' && event.callId === id).length < 2 ||
-      !(world.scenario.hook === 'edits' || now.events.some((event) => event.type === 'tool-start' && event.callId === id && event.maker))
+      !(
+        world.scenario.hook === 'edits' ||
+        now.events.some((event) => event.type === 'tool-start' && event.callId === id && event.maker)
+      )
     const isWork = (id: string) => atEndOf(said.get(id) ?? '') !== undefined
     const wrong = [...callsSeen(world)].find(([id, types]) => isOne(id) && !isInOrder(types, isWork(id)))
     return wrong && `${wrong[0]}: ${wrong[1].join(' ')}`

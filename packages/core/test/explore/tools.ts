@@ -65,7 +65,9 @@ function schemaOf({ scenario, gates, journal, process }: Place, letter: string):
     return { value: value as Input }
   }
   const problemsOf = ({ n, more }: Input) =>
-    letter === 'N' ? [...(n === '0' ? ['n'] : []), ...(more ? [] : ['more'])].map((name) => ({ message: name, path: [name] })) : []
+    letter === 'N'
+      ? [...(n === '0' ? ['n'] : []), ...(more ? [] : ['more'])].map((name) => ({ message: name, path: [name] }))
+      : []
   const validateNow = (value: unknown) => {
     const issues = problemsOf(value as Input)
     return issues.length > 0 ? { issues } : { value: value as Input }
@@ -151,12 +153,13 @@ async function does(place: Place, entry: Entry, context: ToolContext): Promise<s
   return [word, 'done', ...entry.answers].join(' ')
 }
 
+/** The only answer to a question of a tool. */
 const YES: ToolSchema<string> = {
   '~standard': {
     version: 1,
     vendor: 'world',
-    validate: (value) => (value === 'yes' ? { value } : { issues: [{ message: 'yes or nothing' }] }),
-    jsonSchema: { input: () => ({ type: 'string' }) },
+    validate: (value) => (value === 'yes' ? { value } : { issues: [{ message: 'say yes' }] }),
+    jsonSchema: { input: () => ({ type: 'string', enum: ['yes'] }) },
   },
 }
 

@@ -109,7 +109,8 @@ function judging({ gates, left, journal, scenario, on, reached }: Place, name: '
       if (how === 'stops') throw signal.reason
       if (name === 'b' && scenario.gate !== true && answers.length === 0) throw on.core.interrupt('judge?')
       journal.hooked.push(`${name} ${text}`)
-      if (how === 'accepts') return scenario.gate === 'edits' && name === 'a' ? { accept: true, message: textual(EDITED) } : undefined
+      if (how === 'accepts')
+        return scenario.gate === 'edits' && name === 'a' ? { accept: true, message: textual(EDITED) } : undefined
       left.rejects--
       journal.rejected.push(text)
       return { accept: false, feedback: 'Again' }
@@ -267,7 +268,10 @@ function wrapOf({ on, gates }: Place, wrap: Scenario['wrap']): Middleware {
 
 function edited(message: Message | undefined): Message {
   if (message?.role !== 'assistant') throw new TypeError('the last message is the response')
-  return { ...message, content: message.content.map((part) => (part.type === 'tool-call' ? withInput(part, 'a') : part)) }
+  return {
+    ...message,
+    content: message.content.map((part) => (part.type === 'tool-call' ? withInput(part, 'a') : part)),
+  }
 }
 
 function withInput(call: ToolCall, more: string): ToolCall {

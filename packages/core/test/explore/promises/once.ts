@@ -28,7 +28,10 @@ export const ONCE: Promises = {
     const times = (word: string) => requested.get(word) ?? requested.get(baseOf(word)) ?? 0
     return [...keys].find(([word, { size }]) => size > times(word))?.[0]
   },
-  'a function receives the input of its call, of its wrap or of a hook': ({ journal, scenario: { wrap, hook, beside } }) =>
+  'a function receives the input of its call, of its wrap or of a hook': ({
+    journal,
+    scenario: { wrap, hook, beside },
+  }) =>
     journal.entries.find(({ word, callId }) => {
       const said = journal.said.get(callId) ?? word
       return said !== word && !beside && !((hook || wrap === 'both' || wrap === 'catch') && word.startsWith(said))
@@ -52,8 +55,9 @@ export const ONCE: Promises = {
     const isLater = (one: Entry, process: number) => (cancelled.get(one.callId) ?? process) < process
     return entries.find(({ key, process }) => entries.some((one) => one.key === key && isLater(one, process)))?.word
   },
-  'who asks for a call, or asks a question, gets its result or its answer, and none that does not count': ({ journal }) =>
-    journal.misled[0],
+  'who asks for a call, or asks a question, gets its result or its answer, and none that does not count': ({
+    journal,
+  }) => journal.misled[0],
   'a function receives only what its schema, and that of its question, accepts': ({ journal }) =>
     journal.entries.find(({ word, answers }) => word === 'N0' || answers.some((answer) => answer !== 'yes'))?.word,
   'a call is undone at most once, and with its own output': ({ journal }) =>

@@ -78,4 +78,5 @@ export const STOPS: Promises = {
 const isOuter = (scenario: Scenario, word: string) => !isInner(scenario, word) && !atEndOf(word)
 
 /** Whether a call may be discarded while it runs. */
-const mayDiscard = ({ hides, steps }: Scenario) => hides !== undefined || steps.some((attempts) => attempts.length > 1)
+const mayDiscard = ({ hides, hook, steps }: Scenario) =>
+  hides !== undefined || hook === 'edits' || steps.some((attempts) => attempts.length > 1)
