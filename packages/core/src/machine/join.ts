@@ -1,6 +1,6 @@
 /** Decides which call of an earlier attempt a later attempt joins because it requests the same tool with the same input. */
 
-import { exceeds } from '../vocabulary/effect.ts'
+import { changesNothing } from '../vocabulary/effect.ts'
 import { keysMeet, namesNone } from '../vocabulary/resource-keys.ts'
 import { type CallState, effectOf, hasKeys, hasSettled, type ToolFacts, wasEntered } from './call.ts'
 import { type Calls, callOf, keysIn } from './calls.ts'
@@ -28,27 +28,27 @@ export function joinableCall(
  * slot or both name the same key. Never if it has not begun, or did more than read, because no effect may happen twice.
  */
 function isStale(calls: Calls, one: CallState, attempt: number, coming: readonly (ToolFacts | undefined)[]): boolean {
-  const { all, limit } = calls
   if (!hasOnlyRead(calls, one)) return false
   const isRead = hasSettled(one) || begunEffectOf(one) === 'read'
   // Unknown for a call of a checkpoint, which does not contain its keys.
   const seen = keysIn(one)
   const overtakes = (tool: ToolFacts | undefined, made?: CallState) => {
     if (!tool || (isRead && ((made && effectOf(made)) ?? tool.effect) === 'read')) return false
-    if (limit === 1) return true
+    if (calls.limit === 1) return true
     const keys = made && keysIn(made)
     return keys && seen ? keysMeet(keys, seen) : tool.namesKeys && !(seen && namesNone(seen))
   }
   // Calls that were made later, and that the attempt made or joined before it requests this one.
-  const requested = [...all.values()].filter((call) => call.number > one.number && call.requestedBy.includes(attempt))
-  return coming.some((tool) => overtakes(tool)) || requested.some((call) => overtakes(call.tool, call))
+  const hasOvertaken = (call: CallState) =>
+    call.number > one.number && call.requestedBy.includes(attempt) && overtakes(call.tool, call)
+  return coming.some((tool) => overtakes(tool)) || [...calls.all.values()].some(hasOvertaken)
 }
 
 /** Whether a call has begun, and neither it nor its inner calls did more than read. For an agent in it only the ceiling is known. */
 function hasOnlyRead(calls: Calls, call: CallState): boolean {
   const effect = begunEffectOf(call)
   if (effect !== 'calls') return effect === 'read'
-  if (call.tool?.runsAgent) return !exceeds(call.ceiling ?? 'external', 'read')
+  if (call.tool?.runsAgent) return changesNothing(call.ceiling)
   return call.children.every((child) => !wasEntered(callOf(calls, child)) || hasOnlyRead(calls, callOf(calls, child)))
 }
 
