@@ -2,6 +2,7 @@
 
 import type {
   Agent,
+  AgentEvent,
   AgentRun,
   CancelMode,
   Checkpoint,
@@ -25,6 +26,17 @@ import { toolsOf } from './tools.ts'
 
 const MODES: readonly CancelMode[] = ['after-tools', 'after-model', 'now']
 const MOST_RESUMES = 4
+
+/** What the reader has seen of each call. */
+function seenOf(events: readonly AgentEvent[]): unknown {
+  const seen: Record<string, string[]> = {}
+  for (const event of events) {
+    if (!('callId' in event)) continue
+    const of = 'message' in event && typeof event.message === 'object' && 'callId' in event.message && event.message.callId
+    ;(seen[String(event.callId)] ??= []).push(`${event.type} ${of || ''}`)
+  }
+  return Object.entries(seen).sort()
+}
 
 /** What another process continues with: everything but ids of questions and of the trace, and what follows from the rest. */
 function contentOf(checkpoint: Checkpoint | undefined): string | undefined {
@@ -159,6 +171,7 @@ export class World {
       [journal.undone, journal.rejected, journal.hooked, journal.sent, journal.warmed.length],
       journal.now.spans.map(({ name, ends }) => [name, ends]),
       scenario.hides && journal.now.events.map(({ type }) => type),
+      seenOf(journal.now.events),
       [contentOf(journal.stored), contentOf(result?.checkpoint), result?.status, error && String(error)],
       this.#inside && insideOf(this.#inside),
     ])
