@@ -13,9 +13,7 @@ export type Work = CallState & { readonly work: WorkState }
 
 /** The work that `holds` accepts, in the order in which it began. */
 function worksOf({ all }: Calls, holds: (work: Work) => boolean): Work[] {
-  const works: Work[] = []
-  for (const call of all.values()) if (isWork(call) && holds(call)) works.push(call)
-  return works
+  return [...all.values()].filter(isWork).filter(holds)
 }
 
 function isWork(call: CallState): call is Work {

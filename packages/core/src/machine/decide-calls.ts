@@ -31,10 +31,7 @@ export function decideCall(calls: Calls, after: CallState): boolean {
 
 /** How many slots of its run a call holds. */
 export function slotsOf(call: CallState): number {
-  if (!needsSlot(call) || hasSettled(call)) return 0
-  let slots = 0
-  for (const one of call.executions) if (hasSlot(one)) slots++
-  return slots
+  return needsSlot(call) && !hasSettled(call) ? call.executions.filter(hasSlot).length : 0
 }
 
 /** Whether an inner call holds one of the slots of its maker. */

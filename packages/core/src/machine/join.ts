@@ -1,6 +1,6 @@
 /** Decides which call of an earlier attempt a later attempt joins because it requests the same tool with the same input. */
 
-import { exceeds } from '../vocabulary/effect.ts'
+import { changesNothing } from '../vocabulary/effect.ts'
 import { keysMeet, namesNone } from '../vocabulary/resource-keys.ts'
 import { type CallState, effectOf, hasKeys, hasSettled, type ToolFacts, wasEntered } from './call.ts'
 import { type Calls, callOf, keysIn } from './calls.ts'
@@ -24,36 +24,36 @@ export function joinableCall(
 }
 
 /**
- * Whether a call has read too early for this attempt: another call that must run first now comes before it, because the run has one slot or
- * because both name the same key. The call may then have read data from before a write, or makes calls that an earlier read must not see. A
- * call that has not begun is never stale. Neither is one that did more than read, because no effect may happen twice.
+ * Whether a call has read, or makes calls, too early for this attempt: a call that must run first now comes before it, because the run has one
+ * slot or both name the same key. Never if it has not begun, or did more than read, because no effect may happen twice.
  */
 function isStale(calls: Calls, one: CallState, attempt: number, coming: readonly (ToolFacts | undefined)[]): boolean {
-  const { all, limit } = calls
   if (!hasOnlyRead(calls, one)) return false
   const isRead = hasSettled(one) || begunEffectOf(one) === 'read'
   // Unknown for a call of a checkpoint, which does not contain its keys.
   const seen = keysIn(one)
   const overtakes = (tool: ToolFacts | undefined, made?: CallState) => {
     if (!tool || (isRead && ((made && effectOf(made)) ?? tool.effect) === 'read')) return false
-    if (limit === 1) return true
-    if (seen && namesNone(seen)) return false
+    if (calls.limit === 1) return true
     const keys = made && keysIn(made)
-    return keys && seen ? keysMeet(keys, seen) : tool.namesKeys
+    return keys && seen ? keysMeet(keys, seen) : tool.namesKeys && !(seen && namesNone(seen))
   }
   // Calls that were made later, and that the attempt made or joined before it requests this one.
-  const requested = [...all.values()].filter((call) => call.number > one.number && call.requestedBy.includes(attempt))
-  return coming.some((tool) => overtakes(tool)) || requested.some((call) => overtakes(call.tool, call))
+  const hasOvertaken = (call: CallState) =>
+    call.number > one.number && call.requestedBy.includes(attempt) && overtakes(call.tool, call)
+  return coming.some((tool) => overtakes(tool)) || [...calls.all.values()].some(hasOvertaken)
 }
 
 /** Whether a call has begun, and neither it nor its inner calls did more than read. For an agent in it only the ceiling is known. */
 function hasOnlyRead(calls: Calls, call: CallState): boolean {
   const effect = begunEffectOf(call)
   if (effect !== 'calls') return effect === 'read'
-  if (call.tool?.runsAgent) return !exceeds(call.ceiling ?? 'external', 'read')
-  const children = call.children.map((child) => callOf(calls, child))
-  return children.every((child) => !wasEntered(child) || hasOnlyRead(calls, child))
+  if (call.tool?.runsAgent) return changesNothing(call.ceiling)
+  return call.children.every((child) => !wasEntered(callOf(calls, child)) || hasOnlyRead(calls, callOf(calls, child)))
 }
 
-/** The effect of the newest execution that has its keys, because no call that is made now comes before it. Otherwise {@link effectOf}. */
-const begunEffectOf = (call: CallState) => call.executions.findLast(hasKeys)?.judgement?.effect ?? effectOf(call)
+/** The effect of an execution that does more than read, or else of another one. One that has its keys counts: no call that is made now comes before it. */
+const begunEffectOf = ({ executions, effectBefore }: CallState) => {
+  const effects = executions.flatMap((one) => (one.isEntered || hasKeys(one) ? one.judgement?.effect : []))
+  return effects.find((effect) => effect !== 'read') ?? effects[0] ?? effectBefore
+}

@@ -60,7 +60,7 @@ function keyHolderFor(calls: Calls, call: CallState, { keys }: Judgement): Obsta
     const isExecuting = other.course === 'begun' && other.executions.some(hasKeys)
     return number !== call.number && isExecuting && isInTheWay(other, keys) && !isMakerOf(calls, number, call.number)
   }
-  const holder = calls.order.find(isHolder) ?? firstOf(calls.inner, isHolder)
+  const holder = calls.order.find(isHolder) ?? [...calls.inner].find(isHolder)
   return holder === undefined ? undefined : { call: holder }
 }
 
@@ -69,17 +69,10 @@ function siblingBefore(calls: Calls, { number, maker }: CallState, { keys }: Jud
   const isBefore = (one: number) => {
     const other = callOf(calls, one)
     if (other.maker !== maker || one >= number || other.course !== 'begun') return false
-    return other.executions.some(
-      ({ stage, judgement }) => stage === 'judged' && judgement && keysMeet(judgement.keys, keys),
-    )
+    return other.executions.some((own) => own.stage === 'judged' && own.judgement && keysMeet(own.judgement.keys, keys))
   }
-  const sibling = firstOf(calls.inner, isBefore)
+  const sibling = [...calls.inner].find(isBefore)
   return sibling === undefined ? undefined : { call: sibling }
-}
-
-function firstOf<Item>(items: Iterable<Item>, holds: (item: Item) => boolean): Item | undefined {
-  for (const item of items) if (holds(item)) return item
-  return undefined
 }
 
 /** The nearest earlier call that blocks. It is likely to finish last, so the execution is seldom examined again. */

@@ -1,117 +1,116 @@
-/** `npm run explore`: explores the listed worlds, and checks that each mutant of the machine breaks its rule. */
+/** `npm run explore`: explores the worlds, or replays one path, or checks that mutants break a promise. */
 
-import { readFileSync, writeFileSync } from 'node:fs'
+import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
-import { type Explored, explore, RuleBroken } from './explorer.ts'
-import { MUTANTS } from './mutants.ts'
-import { brokenBy, withMutants } from './mutate.ts'
-import type { Scenario } from './world.ts'
-import { allWorlds, WORLDS } from './worlds.ts'
+import { type Explored, explore, PromiseBroken } from './explorer.ts'
+import { loadCore } from './inside.ts'
+import { EQUIVALENT, MUTANTS, WORLDS } from './lists.ts'
+import { checkPatch, loadMutant } from './mutate.ts'
+import { shown } from './show.ts'
 
 const HELP = `npm run explore [-- OPTIONS]
 
-Tries every order of events in small worlds (examples of runs), and checks the rules of the machine in each state.
+Runs core in small worlds, in many orders of everything that can happen there, and checks what it promises after each move.
 
-  --all [--part N/M]  every combination of the worlds' parts, which takes hours; or the N-th of M parts of these
-  --world TEXT        only the listed worlds whose description contains TEXT
-  --no-mutants        does not check that each mutant of the machine breaks its rule
-  --write             stores which cells (state of a call × event) the listed worlds reach
-  --help              shows this text`
+  --paths N      how many paths in all worlds together, or all of them (default 5000; at least 50 in each world)
+  --uncut        a path does not end where another one has been; all of them only in the smallest worlds
+  --seed N       the order of the paths (default: half of them with seed 1, half with a random one)
+  --world TEXT   only the worlds whose description contains TEXT
+  --path MOVES   shows one path of that world, move by move
+  --mutants N    checks that deliberate faults break a promise: N of them, spread over the list, or all
+  --help         shows this text`
 
-const CELLS = new URL('cells.json', import.meta.url)
+const FIXED = 1
+const AT_LEAST = 50
 
 const { values } = parseArgs({
   options: {
-    all: { type: 'boolean', default: false },
-    part: { type: 'string', default: '1/1' },
-    world: { type: 'string' },
-    'no-mutants': { type: 'boolean', default: false },
-    write: { type: 'boolean', default: false },
+    paths: { type: 'string', default: '5000' },
+    uncut: { type: 'boolean', default: false },
+    seed: { type: 'string' },
+    world: { type: 'string', default: '' },
+    path: { type: 'string' },
+    mutants: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 })
 
 if (values.help) console.log(HELP)
-else process.exitCode = (await main()) ? 0 : 1
+else if (values.mutants !== undefined) process.exitCode = await tryMutants(countOf(values.mutants))
+else if (values.path !== undefined)
+  console.log(await shown(worlds()[0].scenario, await loadCore(), values.path.split(' | ')))
+else process.exitCode = await exploreWorlds(countOf(values.paths))
 
-async function main(): Promise<boolean> {
-  if (values.all) return everyWorld()
-  const { world: text } = values
-  const listed = text === undefined ? WORLDS : WORLDS.filter(({ shows }) => shows.includes(text))
-  if (listed.length === 0) throw new Error(`no listed world has a description that contains "${text}"`)
-  const runs = listed.map(({ shows, scenario }) => timed(shows, scenario))
-  const holds = sum(runs)
-  const reached = new Set(runs.flatMap(({ explored }) => [...(explored?.cells ?? [])]))
-  const hasCells = text !== undefined || checkCells(reached)
-  const isSeen = values['no-mutants'] || (await tryMutants())
-  return holds && hasCells && isSeen
+function countOf(text: string): number {
+  return text === 'all' ? Number.POSITIVE_INFINITY : Number(text)
 }
 
-interface Timed {
-  readonly explored: Explored | undefined
-  readonly ms: number
+function worlds(): readonly [(typeof WORLDS)[number], ...typeof WORLDS] {
+  const [first, ...more] = WORLDS.filter(({ shows }) => shows.includes(values.world))
+  if (!first) throw new Error(`no world has a description that contains "${values.world}"`)
+  return [first, ...more]
 }
 
-function timed(name: string, scenario: Scenario): Timed {
-  const begun = performance.now()
-  try {
-    const explored = explore(scenario)
-    const ms = performance.now() - begun
-    console.log(`${String(explored.states).padStart(9)} states ${(ms / 1000).toFixed(1).padStart(6)} s  ${name}`)
-    return { explored, ms }
-  } catch (error) {
-    if (!(error instanceof RuleBroken)) throw error
-    console.log(`BROKEN  ${name}\n${error.message}`)
-    return { explored: undefined, ms: performance.now() - begun }
-  }
-}
-
-/** Returns whether all rules hold. */
-function sum(runs: readonly Timed[]): boolean {
-  const ends: Record<string, number> = {}
-  for (const { explored } of runs) {
-    for (const [kind, count] of Object.entries(explored?.ends ?? {})) ends[kind] = (ends[kind] ?? 0) + count
-  }
-  const states = runs.reduce((all, { explored }) => all + (explored?.states ?? 0), 0)
-  const broken = runs.filter(({ explored }) => !explored).length
-  const seconds = runs.reduce((all, { ms }) => all + ms, 0) / 1000
-  console.log(
-    `${runs.length} worlds, ${states} distinct states, ${broken} broken, ${seconds.toFixed(0)} s; ends: ${JSON.stringify(ends)}`,
-  )
-  return broken === 0
-}
-
-/** The listed worlds must reach every cell that they have reached once. */
-function checkCells(reached: ReadonlySet<string>): boolean {
-  const cells = [...reached].sort()
-  if (values.write) writeFileSync(CELLS, `${JSON.stringify(cells, undefined, 2)}\n`)
-  const known = JSON.parse(readFileSync(CELLS, 'utf8')) as string[]
-  const missing = known.filter((cell) => !reached.has(cell))
-  console.log(
-    `${reached.size} cells of state × what happens, ${missing.length} of ${known.length} not reached any more`,
-  )
-  for (const cell of missing) console.log(`NOT REACHED  ${cell}`)
-  return missing.length === 0
-}
-
-async function tryMutants(): Promise<boolean> {
-  const survivors = await withMutants(async (load) => {
-    const those: string[] = []
-    for (const mutant of MUTANTS) {
-      const rule = brokenBy(await load(mutant), mutant.scenario)
-      const isSeen = rule === mutant.breaks
-      if (!isSeen) those.push(`${mutant.name}: breaks ${rule ?? 'nothing'}, and not "${mutant.breaks}"`)
+/** Returns how many worlds break a promise. */
+async function exploreWorlds(paths: number): Promise<number> {
+  const on = await loadCore()
+  const seeds =
+    values.seed === undefined && paths < Number.POSITIVE_INFINITY
+      ? [FIXED, randomInt(2 ** 31)]
+      : [Number(values.seed ?? FIXED)]
+  const most = Math.ceil(Math.max(AT_LEAST, paths / worlds().length) / seeds.length)
+  console.log(`seeds ${seeds.join(' and ')}, ${most} paths in each world with each seed`)
+  const all: Explored[] = []
+  let broken = 0
+  for (const { shows, scenario } of worlds()) {
+    const begun = performance.now()
+    try {
+      const parts: Explored[] = []
+      for (const seed of seeds) parts.push(await explore({ scenario, on, seed, most, uncut: values.uncut }))
+      all.push(...parts)
+      console.log(`${counts(parts)} ${seconds(begun)}  ${shows}`)
+    } catch (error) {
+      if (!(error instanceof PromiseBroken)) throw error
+      broken++
+      // One command that replays the path.
+      const command = `npm run explore -- --world ${quoted(shows)} --path ${quoted(error.path.join(' | '))}`
+      console.log(`BROKEN  ${error.message.slice(0, 2_000)}\n  in the world: ${shows}\n  ${command}`)
     }
-    return those
-  })
-  console.log(`${MUTANTS.length} mutants, ${MUTANTS.length - survivors.length} break the rule that they must`)
-  for (const one of survivors) console.log(`SURVIVES  ${one}`)
-  return survivors.length === 0
+  }
+  console.log(`${worlds().length} worlds, ${counts(all)} ${seconds(0)}; ${broken} broken`)
+  return broken
 }
 
-function everyWorld(): boolean {
-  const [part = 1, parts = 1] = values.part.split('/').map(Number)
-  const scenarios = [...allWorlds()].filter((_, index) => index % parts === part - 1)
-  if (scenarios.length === 0) throw new Error(`there is no part ${values.part}`)
-  return sum(scenarios.map((scenario) => timed(JSON.stringify(scenario), scenario)))
+/** Each of these mutants, spread over the list, must break a promise in its world, and each patch must fit. Returns how many survive. */
+async function tryMutants(count: number): Promise<number> {
+  for (const mutant of MUTANTS) checkPatch(mutant)
+  const tried = MUTANTS.filter((_, index) => index % Math.max(1, Math.floor(MUTANTS.length / count)) === 0)
+  const survivors: string[] = []
+  for (const mutant of tried) {
+    try {
+      await explore({ scenario: mutant.scenario, on: await loadMutant(mutant), seed: FIXED, most: 2_000 })
+      survivors.push(mutant.shows)
+    } catch (error) {
+      if (!(error instanceof PromiseBroken)) throw error
+      console.log(`${mutant.shows}\n    breaks "${error.promise}" after ${error.path.length} moves`)
+    }
+  }
+  const others = `${MUTANTS.length} mutants, and ${EQUIVALENT.length} that change nothing`
+  console.log(`${tried.length} of ${others}: ${survivors.length} survive ${seconds(0)}`)
+  for (const one of survivors) console.log(`SURVIVES  ${one}`)
+  return survivors.length
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`
+}
+
+function counts(parts: readonly Explored[]): string {
+  const sum = (what: 'paths' | 'states' | 'moves') =>
+    `${String(parts.reduce((all, one) => all + one[what], 0)).padStart(7)} ${what}`
+  return `${sum('paths')} ${sum('states')} ${sum('moves')}${parts.every(({ isWhole }) => isWhole) ? ', whole' : ''}`
+}
+
+function seconds(begun: number): string {
+  return `${((performance.now() - begun) / 1_000).toFixed(1)} s`
 }

@@ -1,59 +1,50 @@
-/** Explores worlds with a machine in which one piece of text is replaced: a copy in a separate folder, which is deleted at the end. */
+/** Loads core with a fault: text of one file is replaced while the file is loaded, and nothing is written. */
 
-import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
+import { registerHooks, stripTypeScriptTypes } from 'node:module'
+import { type LoadedCore, loadCore } from './inside.ts'
+import type { Mutant } from './lists.ts'
 
-import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
-import type * as Explorer from './explorer.ts'
-import type { Mutant } from './mutants.ts'
-import type { Scenario } from './world.ts'
+const SOURCE = new URL('../../src/', import.meta.url).href
+const mutants: Mutant[] = []
 
-type Loaded = typeof Explorer
+registerHooks({
+  resolve(specifier, context, next) {
+    const found = next(specifier, context)
+    const query = /\?mutant=\d+$/.exec(context.parentURL ?? '')?.[0]
+    const isOwn = query !== undefined && found.url.startsWith(SOURCE) && !found.url.includes('?')
+    return isOwn ? { ...found, url: found.url + query } : found
+  },
+  load(url, context, next) {
+    const [, file = '', number] = /^(.*)\?mutant=(\d+)$/.exec(url) ?? []
+    const mutant = mutants[Number(number)]
+    if (!mutant) return next(url, context)
+    const source =
+      file === SOURCE + mutant.file ? stripTypeScriptTypes(replaced(mutant, textOf(file))) : strippedOf(file)
+    return { format: 'module', source, shortCircuit: true }
+  },
+})
 
-const HERE = fileURLToPath(new URL('.', import.meta.url))
-const MACHINE = fileURLToPath(new URL('../../src/machine', import.meta.url))
+const stripped = new Map<string, string>()
 
-/** Calls `use` with a function that loads the explorer of a mutant. */
-export async function withMutants<Result>(
-  use: (load: (mutant: Mutant) => Promise<Loaded>) => Promise<Result>,
-): Promise<Result> {
-  // Next to this folder, so that the imports of the copies lead to the same files.
-  const folders: string[] = []
-  const load = async ({ file, replace, by, name }: Mutant): Promise<Loaded> => {
-    const folder = mkdtempSync(join(HERE, '..', '.mutant-'))
-    folders.push(folder)
-    cpSync(HERE, folder, { recursive: true })
-    cpSync(MACHINE, join(folder, 'machine'), { recursive: true })
-    for (const own of globSync(join(folder, '*.ts'))) rewrite(own, '../../src/machine/', './machine/')
-    for (const model of globSync(join(folder, 'model/*.ts'))) rewrite(model, '../../../src/machine/', '../machine/')
-    for (const machine of globSync(join(folder, 'machine/*.ts'))) rewrite(machine, "from '../", "from '../../../src/")
-    const path = join(folder, file)
-    const text = readFileSync(path, 'utf8')
-    if (text.split(replace).length !== 2) throw new Error(`${name}: "${replace}" is not in ${file} exactly once`)
-    writeFileSync(
-      path,
-      text.replace(replace, () => by),
-    )
-    return (await import(pathToFileURL(join(folder, 'explorer.ts')).href)) as Loaded
-  }
-  try {
-    return await use(load)
-  } finally {
-    for (const folder of folders) rmSync(folder, { recursive: true, force: true })
-  }
+function strippedOf(file: string): string {
+  const known = stripped.get(file) ?? stripTypeScriptTypes(textOf(file))
+  stripped.set(file, known)
+  return known
 }
 
-function rewrite(path: string, from: string, to: string): void {
-  writeFileSync(path, readFileSync(path, 'utf8').replaceAll(from, to))
+const textOf = (file: string): string => readFileSync(new URL(file), 'utf8')
+
+export async function loadMutant(mutant: Mutant): Promise<LoadedCore> {
+  return await loadCore(`?mutant=${mutants.push(mutant) - 1}`)
 }
 
-/** The first rule that is broken in this world, if there is one. */
-export function brokenBy({ explore, RuleBroken }: Loaded, scenario: Scenario): string | undefined {
-  try {
-    explore(scenario)
-    return undefined
-  } catch (error) {
-    if (error instanceof RuleBroken) return error.rule
-    throw error
-  }
+/** @throws {Error} The text that is replaced is not in the file exactly once. */
+export function checkPatch(mutant: Mutant): void {
+  replaced(mutant, textOf(SOURCE + mutant.file))
+}
+
+function replaced({ shows, file, replace, by }: Mutant, text: string): string {
+  if (text.split(replace).length !== 2) throw new Error(`${shows}: "${replace}" is not in ${file} exactly once`)
+  return text.replace(replace, () => by)
 }

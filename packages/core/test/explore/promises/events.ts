@@ -2,38 +2,36 @@
 
 import type { AgentEvent, Message } from '../../../src/index.ts'
 import { wordOf } from '../model.ts'
-import { AT_END, inputOf, letterOf, MAKES } from '../scenario.ts'
+import { atEndOf, letterOf, madeBy, type Scenario, wordsOf } from '../scenario.ts'
 import type { World } from '../world.ts'
 import type { Promises } from './promise.ts'
 import { callsIn, messagesOf } from './results.ts'
 
 /** After each move. */
 export const SEEN: Promises = {
-  'the reader sees inner calls when it sees their maker': ({ journal: { now, entries, said }, place }) => {
+  'the reader sees inner calls when it sees their maker': ({ journal: { now, said }, own }) => {
     const isShown = (word: string) =>
       now.events.some(({ path, ...event }) => event.type === 'tool-start' && !path && said.get(event.callId) === word)
-    const inner = entries.filter(({ process, run }) => process === place.process && run === 'run')
-    return inner.find(({ word }) => {
-      const maker = inner.find((one) => MAKES[letterOf(one.word)]?.(inputOf(one.word)) === word)
+    return own.find(({ word }) => {
+      const maker = own.find((one) => madeBy(one.word) === word)
       if (!maker || !isShown(maker.word)) return false
       return !now.events.some((event) => event.type === 'tool-entered' && event.toolName === letterOf(word))
     })?.word
   },
-  'the reader sees at once that a call it has seen has ended': ({ journal: { now, entries }, place, scenario }) => {
+  'the reader sees at once that a call it has seen has ended': ({ journal: { now }, own, place, scenario }) => {
     // A call that has waited for its commit when its run paused stays open, whatever it returns.
-    if (scenario.wrap || scenario.hookAsks || scenario.hides === 'other') return undefined
+    if (scenario.wrap || scenario.hook || scenario.hides === 'other') return undefined
     // What ends after a stop may be left to a resume.
     if (place.aborted || place.cancels.length > 0) return undefined
-    const ended = entries.filter(({ process, run, came, abortedAmid, word }) => {
-      return (
-        process === place.process && run === 'run' && came === 'returned' && !abortedAmid && !AT_END[letterOf(word)]
-      )
-    })
     const types = ['tool-settled', 'tool-end', 'tool-discarded']
-    return ended.find(({ word, callId }) => {
-      const own = now.events.filter((event) => 'callId' in event && event.callId === callId && !event.path)
-      const isIn = own.some(({ type }) => type === 'tool-entered')
-      return isIn && !own.some(({ type }) => types.includes(type)) && !isRenamed(now.events, callId) && !isOfMaker(word)
+    // One that makes calls may still have to wait for them.
+    const ended = own.filter(
+      ({ word, came, abortedAmid }) => came === 'returned' && !abortedAmid && !atEndOf(word) && !madeBy(word),
+    )
+    return ended.find(({ callId }) => {
+      const seen = now.events.filter((event) => 'callId' in event && event.callId === callId && !event.path)
+      const isIn = seen.some(({ type }) => type === 'tool-entered')
+      return isIn && !seen.some(({ type }) => types.includes(type)) && !isRenamed(now.events, callId)
     })?.word
   },
 }
@@ -42,9 +40,6 @@ export const SEEN: Promises = {
 function isRenamed(events: readonly AgentEvent[], id: string): boolean {
   return events.some((event) => event.type === 'tool-committed' && event.startedAs === id)
 }
-
-/** It may still have to wait for inner calls. */
-const isOfMaker = (word: string) => MAKES[letterOf(word)] !== undefined
 
 /** When a run is over. */
 export const EVENTS: Promises = {
@@ -55,37 +50,38 @@ export const EVENTS: Promises = {
     return now.result && types.indexOf('run-end') !== types.length - 1 ? String(types.at(-1)) : undefined
   },
   'the events of a call come in order: its start, its fate, its end, each once': (world) => {
-    const calls = callsSeen(world)
-    const wrong = [...calls].find(
-      ([id, types]) =>
-        !isShared(world, id) && !isInOrder(types, AT_END[letterOf(world.journal.said.get(id) ?? '')] !== undefined),
-    )
+    const { now, said } = world.journal
+    // Several calls may make inner calls with one id, and a call that a hook has changed takes the id of its early start.
+    const isOne = (id: string) =>
+      now.events.filter((event) => event.type === 'tool-start' && event.callId === id).length < 2 ||
+      !(
+        world.scenario.hook === 'edits' ||
+        now.events.some((event) => event.type === 'tool-start' && event.callId === id && event.maker)
+      )
+    const isWork = (id: string) => atEndOf(said.get(id) ?? '') !== undefined
+    const wrong = [...callsSeen(world)].find(([id, types]) => isOne(id) && !isInOrder(types, isWork(id)))
     return wrong && `${wrong[0]}: ${wrong[1].join(' ')}`
   },
-  'the reader sees no event of a call before the call': ({ journal: { shown, said } }) => {
+  'the reader sees no event of a call before the call': ({ journal: { shown, said }, isWhole }) => {
     const known = new Set<string>()
     for (const event of shown.flatMap(({ events }) => events)) {
       if (event.path) continue
       if (event.type === 'tool-input-start') known.add(said.get(event.id) ?? '')
       if (event.type === 'message') for (const call of callsIn(event.message)) known.add(wordOf(call))
+      const isKnown = (id: string) => known.has(said.get(id) ?? id)
+      // A call from a checkpoint, which does not tell whether an earlier reader has seen it.
+      const isLoaded = event.type === 'tool-discarded' && event.callId.startsWith('p1') && !isWhole
       if (event.type === 'tool-start' && event.maker !== undefined) {
-        if (!known.has(said.get(event.maker) ?? event.maker)) return `${event.toolName} before its maker`
+        if (!isKnown(event.maker)) return `${event.toolName} before its maker`
         known.add(event.callId)
-      } else if (
-        event.type.startsWith('tool-') &&
-        'callId' in event &&
-        !known.has(said.get(event.callId) ?? event.callId) &&
-        // It is from a checkpoint, which does not tell whether an earlier reader has seen it.
-        !(event.type === 'tool-discarded' && event.callId.startsWith('p1') && shown.length > 1)
-      )
+      } else if (event.type.startsWith('tool-') && 'callId' in event && !isKnown(event.callId) && !isLoaded)
         return `${event.type} ${event.callId}`
     }
     return undefined
   },
-  'each call of a completed run has an end': ({ journal: { shown, now, answered }, left, scenario }) => {
-    if (now.result?.status !== 'completed' || scenario.kill || left.resumes < 4 || answered.length > 0) return undefined
+  'each call of a completed run has an end': ({ journal: { now }, completed, isWhole }) => {
     const ended = now.events.flatMap((event) => (event.type === 'tool-end' ? [event.callId] : []))
-    return shown.length > 1 ? undefined : now.result.messages.flatMap(callsIn).find(({ id }) => !ended.includes(id))?.id
+    return isWhole ? completed?.messages.flatMap(callsIn).find(({ id }) => !ended.includes(id))?.id : undefined
   },
   'an end that was shown before a question is not shown again': ({ journal: { shown } }) => {
     const ends = (events: readonly AgentEvent[]) =>
@@ -107,27 +103,26 @@ export const EVENTS: Promises = {
     const [seen, has] = [JSON.stringify(told), JSON.stringify(messages)]
     return seen === has ? undefined : `${seen} and ${has}`
   },
-  'the reader sees each execution of a call that counts': ({ journal: { now, entries, shown }, scenario }) => {
-    if (now.result?.status !== 'completed' || shown.length > 1 || scenario.hides === 'other') return undefined
+  'the reader sees each execution of a call that counts': ({ journal: { now }, own, completed, isWhole, scenario }) => {
+    if (!completed || !isWhole || scenario.hides === 'other') return undefined
     const types = now.events.map(({ type }) => type)
     if (types.includes('tool-discarded') || scenario.steps.some((attempts) => attempts.length > 1)) return undefined
-    const seen = now.events.flatMap((event) => (event.type === 'tool-entered' && !event.path ? [event.toolName] : []))
-    const executed = entries.filter(({ run }) => run === 'run').map(({ word }) => letterOf(word) as string)
-    return executed.find((letter) => count(seen, letter) < count(executed, letter))
+    return moreOften(
+      own.map(({ word }) => letterOf(word)),
+      now.events.flatMap((event) => (event.type === 'tool-entered' && !event.path ? [event.toolName] : [])),
+    )
   },
   'each span ends once': ({ journal: { now }, scenario }) => {
-    if (mayGoOnAfter(scenario)) return undefined
-    const wrong = now.spans.find(({ ends }) => ends !== 1)
+    const wrong = mayGoOnAfter(scenario) ? undefined : now.spans.find(({ ends }) => ends !== 1)
     return wrong && `${wrong.name}: ${wrong.ends}`
   },
-  'each execution has one span': ({ journal: { now, entries }, scenario, place }) => {
-    if (mayGoOnAfter(scenario)) return undefined
-    const executed = entries
-      .filter(({ process, run }) => process === place.process && run === 'run')
-      .map(({ word }) => letterOf(word))
-    const spans = now.spans.flatMap(({ name }) => (name.startsWith('execute_tool ') ? [name.slice(13)] : []))
-    return executed.find((letter) => count(spans, letter) < count(executed, letter))
-  },
+  'each execution has one span': ({ journal: { now }, own, scenario }) =>
+    mayGoOnAfter(scenario)
+      ? undefined
+      : moreOften(
+          own.map(({ word }) => letterOf(word)),
+          now.spans.flatMap(({ name }) => (name.startsWith('execute_tool ') ? [name.slice(13)] : [])),
+        ),
 }
 
 /** Of one call, in one process. The work of a background call goes on after its end, or its end after a resume. */
@@ -138,11 +133,6 @@ function isInOrder(types: readonly string[], isWork: boolean): boolean {
   const once = types.filter((type) => /start|end|committed|discarded/.test(type))
   if (new Set(once).size < once.length) return false
   return isWork || IN_ORDER.test(types.map((type) => `${type} `).join(''))
-}
-
-/** Whether several calls make an inner call with this id. */
-function isShared({ journal: { now } }: World, id: string): boolean {
-  return now.events.filter((event) => event.type === 'tool-start' && event.callId === id && event.maker).length > 1
 }
 
 /** The types of the events of each call. A call that was joined has another id since. */
@@ -160,10 +150,11 @@ function callsSeen({ journal: { now } }: World): Map<string, string[]> {
 }
 
 /** Whether work may go on when the run is over: a function that ignores its signal, and detached work. */
-function mayGoOnAfter({ steps }: World['scenario']): boolean {
-  return steps
-    .flat()
-    .some(({ calls }) => calls.some((word) => letterOf(word) === 'd' || AT_END[letterOf(word)] === 'detach'))
-}
+const mayGoOnAfter = ({ steps }: Scenario) =>
+  wordsOf(steps).some((word) => letterOf(word) === 'd' || atEndOf(word) === 'detach')
 
-const count = (all: readonly string[], one: string) => all.filter((other) => other === one).length
+/** What is more often in the first list than in the second one. */
+function moreOften(all: readonly string[], than: readonly string[]): string | undefined {
+  const times = (list: readonly string[], one: string) => list.filter((other) => other === one).length
+  return all.find((one) => times(than, one) < times(all, one))
+}

@@ -10,20 +10,17 @@ import { STOPS } from './stops.ts'
 
 export { historyOf } from './results.ts'
 
-const ALWAYS = [ONCE, ORDER, STOPS, SEEN]
+const ALWAYS = Object.entries({ ...ONCE, ...ORDER, ...STOPS, ...SEEN })
+const AT_THE_END = Object.entries({ ...EVENTS, ...ENDS, ...RESULTS })
 
 const SAME = 'an eager run, interrupted or not, has the same outcome as a waiting one'
 
-/** The first promise that is broken now, and how. */
+/** The first promise that is broken now, and how. `expected`: the history of an undisturbed run. */
 export function broken(world: World, expected: string): readonly [promise: string, problem: string] | undefined {
-  const groups = world.place.isOver ? [...ALWAYS, EVENTS, ENDS, RESULTS] : ALWAYS
-  for (const group of groups) {
-    for (const [promise, isBroken] of Object.entries(group)) {
-      const problem = isBroken(world)
-      if (problem !== undefined) return [promise, problem]
-    }
+  for (const [promise, problemOf] of world.place.isOver ? [...ALWAYS, ...AT_THE_END] : ALWAYS) {
+    const problem = problemOf(world)
+    if (problem !== undefined) return [promise, problem]
   }
   const history = historyOf(world)
-  if (history === undefined || history === expected) return undefined
-  return [SAME, `${history}, expected ${expected}`]
+  return history === undefined || history === expected ? undefined : [SAME, `${history}, expected ${expected}`]
 }

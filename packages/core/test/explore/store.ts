@@ -5,7 +5,10 @@ import type { Place } from './place.ts'
 
 export function storeOf({ gates, journal, left, reached, scenario, on }: Place): CheckpointStore {
   return {
-    load: async () => copyOf(journal.stored),
+    async load() {
+      if (scenario.store === 'slow') await gates.pass('the load')
+      return copyOf(journal.stored)
+    },
     async save(id, checkpoint, expected) {
       const number = ++journal.saves
       const text = JSON.stringify(checkpoint)

@@ -1,10 +1,16 @@
 /** What all parts of the environment share: where they stand in a process of a world. */
 
-import type { AgentEvent, AgentRun, CancelMode, Run } from '../../src/index.ts'
+import type { AgentEvent, AgentRun, CancelMode } from '../../src/index.ts'
 import { Gates } from './gates.ts'
 import type { LoadedCore } from './inside.ts'
 import type { Amid, Journal } from './journal.ts'
 import type { Scenario } from './scenario.ts'
+
+/** How often something may still happen, over all processes. */
+export type Left = Record<
+  'cancel' | 'cancelCall' | 'abort' | 'kill' | 'saveFails' | 'resumes' | 'rejects' | 'sends' | 'again',
+  number
+>
 
 export class Place {
   readonly gates: Gates = new Gates()
@@ -19,19 +25,17 @@ export class Place {
   readonly moves: () => number
   /** The run of the world. */
   run: AgentRun | undefined
-  /** The same, as its tools see it. */
-  view: Run | undefined
   /** The words of the response that streams or stands, by call id, in call order. */
   announced: Map<string, string> = new Map()
   aborted = false
   hookAsked = false
-  /** A tool has thrown an error that ends the run, or a save has failed. */
+  /** A tool has thrown an error that ends the run. */
   failed = false
   isOver = false
-  /** The number of the move of the last cancel. */
-  cancelledIn: number | undefined
   readonly cancels: CancelMode[] = []
   readonly cancelledCalls: string[] = []
+  /** The first move in which a cancel, or a question of work in the background, has stopped the run. */
+  stoppedIn: { readonly move: number; readonly by: string } | undefined
 
   constructor(of: Pick<Place, 'scenario' | 'on' | 'journal' | 'process' | 'left' | 'reached' | 'moves'>) {
     this.scenario = of.scenario
@@ -44,13 +48,19 @@ export class Place {
   }
 
   get amid(): Amid {
-    const { aborted, cancels, cancelledCalls, hookAsked, failed, isOver: over } = this
-    return { aborted, cancels: [...cancels], cancelledCalls: [...cancelledCalls], hookAsked, failed, over }
+    const { aborted, cancels, cancelledCalls, hookAsked, failed } = this
+    return { aborted, cancels: [...cancels], cancelledCalls: [...cancelledCalls], hookAsked, failed }
   }
 
-  /** Whether the run was cancelled before the present move. */
-  get isCancelled(): boolean {
-    return this.cancels.length > 0 && this.cancelledIn !== this.moves()
+  /** The run begins no further step. */
+  stops(by: string): void {
+    this.stoppedIn ??= { move: this.moves(), by }
+  }
+
+  /** A step begins, here or in an agent inside a call. Whatever has stopped the run in the same move may have come too late for it. */
+  stepBegins(step: string): void {
+    const { stoppedIn, journal, moves } = this
+    if (stoppedIn && stoppedIn.move < moves()) journal.late.push(`${step} after ${stoppedIn.by}`)
   }
 
   shows(event: AgentEvent): void {
@@ -58,9 +68,3 @@ export class Place {
     this.reached(`the reader has ${event.type}`)
   }
 }
-
-/** How often something may still happen, over all processes. */
-export type Left = Record<
-  'cancel' | 'cancelCall' | 'abort' | 'kill' | 'saveFails' | 'resumes' | 'rejects' | 'sends' | 'again',
-  number
->

@@ -1,25 +1,27 @@
 /** The hooks and wraps of a world. */
 
-import type { Flow, Middleware, ModelFlow, Run, ToolCall, ToolFlow, ToolMessage } from '../../src/index.ts'
-import { textOf, wordOf } from './model.ts'
+import type { Flow, Message, Middleware, ModelFlow, ToolCall, ToolFlow, ToolMessage } from '../../src/index.ts'
+import { textOf, textual, wordOf } from './model.ts'
 import type { Place } from './place.ts'
-import { AT_END, EFFECTS, inputOf, type Letter, letterOf } from './scenario.ts'
+import { atEndOf, ceilingOf, inputOf, letterOf, type Scenario, wordsOf } from './scenario.ts'
+
+/** What a hook of the gate makes of each answer. */
+export const EDITED = 'An edited answer'
 
 /** The first is the outermost. */
 export function middlewareOf(place: Place): readonly Middleware[] {
-  const { scenario } = place
-  const { through, again, hookAsks, gate, hides, eager, wrap } = scenario
-  const isUnoffered = scenario.steps.flat().some(({ calls }) => calls.some((word) => letterOf(word) === 'o'))
+  const { through, again, setupAsks, hook, gate, hides, eager, wrap, steps } = place.scenario
   return [
     ...(through ? [passesThrough] : []),
     ...(again ? [againOf(place)] : []),
-    ...(hookAsks ? [asking(place)] : []),
+    ...(setupAsks ? [asking(place)] : []),
+    ...(hook ? [hooking(place, hook)] : []),
     ...(gate ? [judging(place, 'a'), judging(place, 'b')] : []),
     retryModel(place),
     ...(hides ? [hiding(place, hides)] : []),
     ...(eager ? [early(place)] : []),
-    ...(isUnoffered ? [withholding] : []),
-    ...(wrap ? [WRAPS[wrap](place)] : []),
+    ...(wordsOf(steps).some((word) => letterOf(word) === 'o') ? [withholding] : []),
+    ...(wrap ? [wrapOf(place, wrap)] : []),
   ]
 }
 
@@ -58,44 +60,62 @@ function againOf({ gates, left, journal }: Place): Middleware {
   }
 }
 
+/** Asks once, and then has its answer. */
+function ask({ journal, on }: Place, who: string, answers: readonly unknown[]): void {
+  if (answers.length === 0) {
+    journal.asked.push(who)
+    throw on.core.interrupt(`${who}?`)
+  }
+  if (!journal.asked.includes(who)) journal.misled.push(`${who} has an answer, and has not asked`)
+}
+
 function asking(place: Place): Middleware {
   return {
-    name: 'asks',
-    async afterModel(_, run) {
-      await passed(place, 'the hook', run)
-      if (run.answers.length > 0) return
-      place.hookAsked = true
-      throw place.on.core.interrupt('hook?')
+    name: 'setup',
+    beforeAgent: (setup, { answers }) => {
+      ask(place, 'the setup', answers)
+      return setup
+    },
+  }
+}
+
+/** A hook after each response. */
+function hooking(place: Place, how: Scenario['hook']): Middleware {
+  return {
+    name: 'hook',
+    async afterModel({ messages }, { signal, answers, step }) {
+      if (how === 'edits') return { messages: messages.with(-1, edited(messages.at(-1))) }
+      place.reached('the hook is called')
+      // A hook that is stopped throws the reason.
+      if ((await place.gates.pass('the hook', () => (signal.aborted ? ['stops'] : ['is done']))) === 'stops')
+        throw signal.reason
+      place.hookAsked = answers.length === 0
+      ask(place, `the hook in step ${step}`, answers)
+      return undefined
     },
   }
 }
 
 /** A hook that judges answers. */
-function judging(place: Place, name: 'a' | 'b'): Middleware {
-  const { gates, left, journal, scenario, on } = place
+function judging({ gates, left, journal, scenario, on, reached }: Place, name: 'a' | 'b'): Middleware {
   return {
     name,
-    async beforeFinalAnswer({ messages }, run) {
-      const text = textOf(messages.at(-1) ?? { role: 'user', content: '' })
-      const may = () => (left.rejects > 0 ? ['accepts', 'rejects'] : ['accepts'])
-      place.reached(`the hook ${name} is called`)
-      const how = await gates.pass(`the hook ${name}`, () => (run.signal.aborted ? ['stops'] : may()))
-      if (how === 'stops') throw run.signal.reason
-      if (name === 'b' && scenario.gate === 'asks' && run.answers.length === 0) throw on.core.interrupt('judge?')
+    async beforeFinalAnswer({ messages }, { signal, answers }) {
+      const [message] = messages.slice(-1)
+      const text = message ? textOf(message) : ''
+      reached(`the hook ${name} is called`)
+      const may = () => (signal.aborted ? ['stops'] : left.rejects > 0 ? ['accepts', 'rejects'] : ['accepts'])
+      const how = await gates.pass(`the hook ${name}`, may)
+      if (how === 'stops') throw signal.reason
+      if (name === 'b' && scenario.gate !== true && answers.length === 0) throw on.core.interrupt('judge?')
       journal.hooked.push(`${name} ${text}`)
-      if (how === 'accepts') return
+      if (how === 'accepts')
+        return scenario.gate === 'edits' && name === 'a' ? { accept: true, message: textual(EDITED) } : undefined
       left.rejects--
       journal.rejected.push(text)
       return { accept: false, feedback: 'Again' }
     },
   }
-}
-
-/** A hook that is stopped throws the reason. */
-async function passed({ gates, reached }: Place, name: string, { signal }: Pick<Run, 'signal'>): Promise<void> {
-  reached(`${name} is called`)
-  const how = await gates.pass(name, () => (signal.aborted ? ['stops'] : ['is done']))
-  if (how === 'stops') throw signal.reason
 }
 
 function retryModel({ on, reached }: Place): Middleware {
@@ -114,36 +134,37 @@ function retryModel({ on, reached }: Place): Middleware {
   }
 }
 
-/** The rest of an input. */
-class Rest {
-  comes: (call: ToolCall) => void = () => undefined
-  fails: (error: Error) => void = () => undefined
-  readonly promise: Promise<ToolCall> = new Promise((resolve, reject) => {
-    this.comes = resolve
-    this.fails = reject
-  })
-}
-
 /** Starts calls as soon as the model has streamed them, or the part that they need. */
 function early({ scenario, reached, journal }: Place): Middleware {
-  const isEarly = ({ name }: Pick<ToolCall, 'name'>) =>
-    !AT_END[name as Letter] && (scenario.eager === 'bold' || EFFECTS[name as Letter] !== 'external')
+  const isEarly = ({ name }: ToolCall) =>
+    !atEndOf(name) && (scenario.eager === 'bold' || ceilingOf(name) !== 'external')
   return {
     name: 'early',
     async *wrapModel(request, next, run) {
-      const rests = new Map<string, Rest>()
-      const otherThan = (call: ToolCall, message: ToolMessage) => {
-        const isDiscarded = journal.now.events.some(
-          (event) => event.type === 'tool-discarded' && event.callId === call.id && event.cause !== 'run_aborted',
+      /** The inputs of which a part has come. */
+      const rests = new Map<
+        string,
+        { readonly comes: (call: ToolCall) => void; readonly fails: (error: Error) => void }
+      >()
+      const isDiscarded = ({ id }: ToolCall) =>
+        journal.now.events.some(
+          (event) => event.type === 'tool-discarded' && event.callId === id && event.cause !== 'run_aborted',
         )
+      const otherThan = (call: ToolCall, message: ToolMessage) => {
         const isOwn = message.isError || textOf(message).includes(wordOf(call))
-        return isOwn && !isDiscarded ? [] : [`${wordOf(call)}: ${textOf(message)}`]
+        return isOwn && !isDiscarded(call) ? [] : [`${wordOf(call)}: ${textOf(message)}`]
       }
-      const start = (call: ToolCall, rest?: Promise<ToolCall>) =>
-        void run.callTool(call, { ceiling: EFFECTS[call.name as Letter], ...(rest && { rest }) }).then(
+      const start = (call: ToolCall, rest?: Promise<ToolCall>) => {
+        void run.callTool(call, { ceiling: ceilingOf(call.name), ...(rest && { rest }) }).then(
           (message) => journal.misled.push(...otherThan(call, message)),
           () => undefined,
         )
+        // Whoever waits until a call counts learns that it does not.
+        run.stood(call.id).then(
+          () => isDiscarded(call) && journal.misled.push(`${wordOf(call)} counts, and is discarded`),
+          () => undefined,
+        )
+      }
       try {
         const flow = next(request)
         for (;;) {
@@ -152,10 +173,10 @@ function early({ scenario, reached, journal }: Place): Middleware {
           const event = step.value
           if (event.type === 'tool-input-start' && event.name === 'W') run.warm(event.id, event.name)
           if (event.type === 'tool-input-ready') {
-            const rest = new Rest()
-            rest.promise.catch(() => undefined)
-            rests.set(event.id, rest)
-            start({ type: 'tool-call', id: event.id, name: event.name, input: event.input }, rest.promise)
+            const { id, name, input } = event
+            const rest = new Promise<ToolCall>((comes, fails) => void rests.set(id, { comes, fails }))
+            rest.catch(() => undefined)
+            start({ type: 'tool-call', id, name, input }, rest)
           }
           if (event.type === 'tool-call' && isEarly(event.call)) {
             const rest = rests.get(event.call.id)
@@ -217,48 +238,40 @@ function changed<Event extends object>(event: Event): Event {
   return 'call' in event ? { ...event, call: { ...(event.call as ToolCall), input: { n: 'other' } } } : event
 }
 
-const WRAPS: Readonly<Record<'retry' | 'catch' | 'both' | 'own', (place: Place) => Middleware>> = {
-  retry: ({ on }) => ({
-    name: 'retries',
-    async *wrapToolCall(call, next) {
-      try {
-        return yield* next(call)
-      } catch (error) {
-        if (error instanceof on.core.RunStop) throw error
-        return yield* next(call)
-      }
-    },
-  }),
-  catch: ({ on }) => ({
-    name: 'catches',
-    async *wrapToolCall(call, next) {
-      try {
-        return yield* next(call)
-      } catch (error) {
-        if (!(error instanceof on.core.Interrupt)) throw error
-        return yield* next(withInput(call, 'b'))
-      }
-    },
-  }),
-  own: ({ on }) => ({
-    name: 'own',
-    async *wrapToolCall(call, next) {
-      try {
-        return yield* next(call)
-      } catch (error) {
-        if (!(error instanceof on.core.RunStop)) throw error
-        return messageOf(call, 'its own answer')
-      }
-    },
-  }),
-  both: ({ on }) => ({
-    name: 'both',
+/** A wrap around every call: what follows when its first execution has thrown, or two executions. */
+function wrapOf({ on, gates }: Place, wrap: Scenario['wrap']): Middleware {
+  const { Interrupt, RunStop, interrupt } = on.core
+  return {
+    name: 'wraps',
     async *wrapToolCall(call, next, run) {
-      const both = await Promise.all(['a', 'b'].map((more) => outcomeOf(next(withInput(call, more)))))
-      if (run.answers.length === 0) throw on.core.interrupt('both?')
-      return messageOf(call, both.map(textOf).join(', '))
+      if (wrap === 'both') {
+        const both = await Promise.all(['a', 'b'].map((more) => outcomeOf(next(withInput(call, more)))))
+        if (run.answers.length === 0) throw interrupt('both?')
+        return messageOf(call, both.map(textOf).join(', '))
+      }
+      if (wrap === 'leaves') {
+        const left = next(call)
+        await Promise.race([left.next(), gates.pass('the wrap')])
+        void left.return(messageOf(call, 'left'))
+      }
+      try {
+        return yield* next(call)
+      } catch (error) {
+        if (wrap === 'retry' && !(error instanceof RunStop)) return yield* next(call)
+        if (wrap === 'catch' && error instanceof Interrupt) return yield* next(withInput(call, 'b'))
+        if (wrap === 'own' && error instanceof RunStop) return messageOf(call, 'its own answer')
+        throw error
+      }
     },
-  }),
+  }
+}
+
+function edited(message: Message | undefined): Message {
+  if (message?.role !== 'assistant') throw new TypeError('the last message is the response')
+  return {
+    ...message,
+    content: message.content.map((part) => (part.type === 'tool-call' ? withInput(part, 'a') : part)),
+  }
 }
 
 function withInput(call: ToolCall, more: string): ToolCall {

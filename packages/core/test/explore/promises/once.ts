@@ -1,7 +1,7 @@
 /** What happens once: an execution, an undo, a question, a sent message, a warm-up. */
 
 import type { Entry } from '../journal.ts'
-import { actsOnTheWorld, inputOf, letterOf, MAKES, type Scenario } from '../scenario.ts'
+import { actsOnTheWorld, baseOf, letterOf, madeBy, type Scenario } from '../scenario.ts'
 import { isStored } from '../store.ts'
 import type { Promises } from './promise.ts'
 
@@ -25,27 +25,29 @@ export const ONCE: Promises = {
       if (!actsOnTheWorld(word) || came === 'asked' || journal.undone.some((undo) => undo.word === word)) continue
       keys.set(word, (keys.get(word) ?? new Set()).add(key))
     }
-    return [...keys].find(([word, { size }]) => size > (requested.get(baseOf(word, requested)) ?? 0))?.[0]
+    const times = (word: string) => requested.get(word) ?? requested.get(baseOf(word)) ?? 0
+    return [...keys].find(([word, { size }]) => size > times(word))?.[0]
   },
-  'a function receives the input of its call, or of its wrap': ({ journal, scenario: { wrap, beside } }) =>
+  'a function receives the input of its call, of its wrap or of a hook': ({
+    journal,
+    scenario: { wrap, hook, beside },
+  }) =>
     journal.entries.find(({ word, callId }) => {
-      const said = journal.said.get(callId)
-      return (
-        said !== undefined &&
-        said !== word &&
-        !beside &&
-        !((wrap === 'both' || wrap === 'catch') && word.startsWith(said))
-      )
+      const said = journal.said.get(callId) ?? word
+      return said !== word && !beside && !((hook || wrap === 'both' || wrap === 'catch') && word.startsWith(said))
     })?.word,
   'from before a call acts until its outcome is stored, the store has that it may have happened': ({
     journal,
     place,
+    path,
     scenario,
   }) => {
     if (!scenario.store) return undefined
-    const own = journal.entries.filter(({ word, process }) => process === place.process && actsOnTheWorld(word))
-    return own.find(
-      ({ key, came, isStored: wasStored }) => !wasStored || (!came && !place.isOver && !isStored(journal.stored, key)),
+    const acting = journal.entries.filter(({ word, process }) => process === place.process && actsOnTheWorld(word))
+    // After its grace time nothing waits for it any more.
+    const isLost = ({ abortedIn }: Entry) => abortedIn !== undefined && path.slice(abortedIn).includes('time')
+    return acting.find(
+      (one) => !one.isStored || !(one.came || place.isOver || isLost(one) || isStored(journal.stored, one.key)),
     )?.word
   },
   'a cancelled call is not executed again': ({ journal: { entries, cancelled, shown }, scenario }) => {
@@ -53,47 +55,46 @@ export const ONCE: Promises = {
     const isLater = (one: Entry, process: number) => (cancelled.get(one.callId) ?? process) < process
     return entries.find(({ key, process }) => entries.some((one) => one.key === key && isLater(one, process)))?.word
   },
-  'who asks for a call gets the result of that call, and none of a discarded one': ({ journal }) => journal.misled[0],
+  'who asks for a call, or asks a question, gets its result or its answer, and none that does not count': ({
+    journal,
+  }) => journal.misled[0],
+  'a function receives only what its schema, and that of its question, accepts': ({ journal }) =>
+    journal.entries.find(({ word, answers }) => word === 'N0' || answers.some((answer) => answer !== 'yes'))?.word,
   'a call is undone at most once, and with its own output': ({ journal }) =>
     journal.undone.find(({ word, output }, index) => {
       const returned = journal.entries.filter((one) => one.word === word && one.output === output)
       return journal.undone.slice(0, index + 1).filter((one) => one.word === word).length > returned.length
     })?.word,
-  'a call that asks runs again only when it is answered, with all its answers': ({ journal }) =>
-    journal.entries.find((one) => {
-      const asked = journal.entries.filter(
-        ({ key, word, came }) => key === one.key && word === one.word && came === 'asked',
-      )
-      const before = asked.filter((other) => journal.entries.indexOf(other) < journal.entries.indexOf(one))
-      return asksItself(one.word) && one.answers.length !== Math.min(1, before.length) && !isCutOff(before)
-    })?.word,
+  'a call that asks runs again only when it is answered, with all its answers': ({ journal, place }) => {
+    const answersTo = (word: string) => {
+      const answered = journal.answered.filter(({ payload }) => payload === word)
+      return new Set(answered.map(({ id }) => id)).size
+    }
+    return journal.entries.find(
+      ({ word, process, answers }) =>
+        letterOf(word) === 'q' && process === place.process && answers.length !== answersTo(word),
+    )?.word
+  },
   'no question is asked twice': ({ journal }) => {
     const asked = journal.shown.flatMap(({ events, process }) =>
       events.flatMap((event) => (event.type === 'question' ? [`${process} ${event.id}`] : [])),
     )
-    return asked.find((one, index) => asked.indexOf(one) !== index)
+    return twice(asked)
   },
   'an answered question is not asked again': ({ journal }) =>
     journal.now.result?.interrupts?.find(({ id }) => journal.answered.some((one) => one.id === id))?.id,
-  'a call is warmed up at most once': ({ journal: { warmed } }) =>
-    warmed.find((id, index) => warmed.indexOf(id) !== index),
-  'a hook of the gate that is done does not judge an answer again': ({
-    journal: { hooked },
-    scenario: { kill },
-    isTorn,
-  }) => (kill || isTorn ? undefined : hooked.find((one, index) => hooked.indexOf(one) !== index)),
+  'a hook asks once, in each step': ({ journal, scenario: { kill, partial }, isTorn }) =>
+    kill || partial || isTorn ? undefined : twice(journal.asked),
+  'a call is warmed up at most once': ({ journal: { warmed } }) => twice(warmed),
+  'a hook of the gate that is done does not judge an answer again': ({ journal, scenario: { kill }, isTorn }) =>
+    kill || isTorn ? undefined : twice(journal.hooked),
 }
+
+const twice = (all: readonly string[]) => all.find((one, index) => all.indexOf(one) !== index)
 
 /** Whether another execution of the same call may follow this one in its wrap. */
 function mayRepeat({ wrap }: Scenario, { came }: Entry): boolean {
   return wrap === 'retry' && (came === 'threw' || came === 'ended its run')
-}
-
-const asksItself = (word: string) => letterOf(word) === 'q'
-
-/** A process ended between a question and its checkpoint, so the call asks again. */
-function isCutOff(asked: readonly Entry[]): boolean {
-  return asked.length > 0
 }
 
 /** How often each word is requested: in the attempt of each step that says it most often. Other calls make some of them. */
@@ -101,7 +102,7 @@ function requestedIn({ steps, beside = [] }: Scenario): ReadonlyMap<string, numb
   const times = new Map<string, number>()
   const add = (word: string, more: number) => {
     times.set(word, (times.get(word) ?? 0) + more)
-    const made = MAKES[letterOf(word)]?.(inputOf(word))
+    const made = madeBy(word)
     if (made) add(made, more)
   }
   for (const attempts of [...steps, ...beside]) {
@@ -110,9 +111,4 @@ function requestedIn({ steps, beside = [] }: Scenario): ReadonlyMap<string, numb
       add(word, Math.max(...attempts.map(({ calls }) => calls.filter((one) => one === word).length)))
   }
   return times
-}
-
-/** Without what a wrap has added. */
-function baseOf(word: string, requested: ReadonlyMap<string, number>): string {
-  return requested.has(word) ? word : word.replace(/[ab]+$/, '')
 }

@@ -23,7 +23,8 @@ export interface Entry {
   readonly isStored?: boolean
   came?: 'returned' | 'threw' | 'asked' | 'ended its run'
   output?: string
-  /** Why its signal aborted, as far as its environment had a reason. */
+  /** The move in which its signal aborted, and why, as far as its environment had a reason. */
+  abortedIn?: number
   abortedAmid?: Amid
 }
 
@@ -34,7 +35,6 @@ export interface Amid {
   readonly cancelledCalls: readonly string[]
   readonly hookAsked: boolean
   readonly failed: boolean
-  readonly over: boolean
 }
 
 export interface Undo {
@@ -65,8 +65,11 @@ export class Journal {
   readonly rejected: string[] = []
   /** Hooks that have ended: which, and about which answer. */
   readonly hooked: string[] = []
-  /** Calls of the model: step by step, the words that it has streamed in each. */
-  readonly modelCalls: { readonly process: number; readonly step: number; readonly isCancelled: boolean }[] = []
+  /** The steps that have begun, and which of them, also in agents inside calls, after something that stops the run. */
+  readonly steps: number[] = []
+  readonly late: string[] = []
+  /** What hooks have asked: which, and in which step. */
+  readonly asked: string[] = []
   /** The words that the model has streamed, by call id. */
   readonly said: Map<string, string> = new Map()
   /** Ids of the calls that were warmed up. */

@@ -1,0 +1,106 @@
+/** The models of a world: that of its runs says the calls of a scenario, one at a time, and that of an agent inside a call makes one call. */
+
+import type { AssistantMessage, Message, Model, ModelEvent, ModelRequest, ToolCall } from '../../src/index.ts'
+import type { Place } from './place.ts'
+import { inputOf, letterOf, madeBy, type Steps } from './scenario.ts'
+
+/** `beside`: of the other run, of which nothing is recorded. */
+export function modelOf(place: Place, steps: Steps, beside = ''): Model {
+  const attempts = new Map<number, number>()
+  return {
+    provider: 'world',
+    id: 'world',
+    async *stream(request) {
+      const step = stepOf(request.messages)
+      const attempt = attempts.get(step) ?? 0
+      attempts.set(step, attempt + 1)
+      if (!beside) place.announced = new Map()
+      if (!beside && attempt === 0) {
+        place.journal.steps.push(step)
+        place.stepBegins(`step ${step}`)
+      }
+      place.reached('the model is called')
+      const said = steps[step]?.[attempt] ?? steps[step]?.at(-1)
+      const content: ToolCall[] = []
+      for (const [index, word] of (said?.calls ?? []).entries()) {
+        const call = callOf(word, `${beside}p${place.process}s${step}a${attempt}c${index}`)
+        yield* saying(place, request, beside, word, call)
+        content.push(call)
+      }
+      await passed(place, request, `${beside}the model ${said?.fails ? 'breaks off' : 'stands'}`)
+      if (said?.fails) throw new place.on.core.ModelError('broken', { code: 'stream_truncated', retryable: true })
+      // No two answers are equal.
+      return content.length > 0 ? requesting(content) : textual(`Answer ${step}`)
+    },
+  }
+}
+
+/** The agent makes one call, and answers with what it has read. */
+export function modelOfAgent(place: Place, letter: string): Model {
+  return {
+    provider: 'world',
+    id: 'inner',
+    async *stream({ messages: [asked, ...more] }) {
+      const { n } = JSON.parse(String(asked?.content)) as { readonly n: string }
+      const read = more.at(-1)
+      if (read) place.stepBegins(`a step of ${letter}`)
+      if (read?.role === 'tool') return textual(`${letter}${n} of ${textOf(read)}`)
+      const call = callOf(madeBy(letter + n) ?? '', 'inner')
+      yield { type: 'tool-call', call }
+      return requesting([call])
+    },
+  }
+}
+
+export function callOf(word: string, id: string): ToolCall {
+  const n = inputOf(word)
+  return { type: 'tool-call', id, name: letterOf(word), input: letterOf(word) === 'N' ? { n, more: 'more' } : { n } }
+}
+
+export const wordOf = ({ name, input }: Pick<ToolCall, 'name' | 'input'>): string =>
+  name + String((input as { readonly n?: unknown } | undefined)?.n)
+
+export function textOf({ content }: Message): string {
+  if (typeof content === 'string') return content
+  return content.map((part) => ('text' in part ? part.text : '')).join('')
+}
+
+async function* saying(
+  place: Place,
+  request: ModelRequest,
+  beside: string,
+  word: string,
+  call: ToolCall,
+): AsyncGenerator<ModelEvent, void> {
+  const { id, name } = call
+  await passed(place, request, `${beside}says ${word}`)
+  if (!beside) place.announced.set(id, word)
+  place.journal.said.set(id, word)
+  yield { type: 'tool-input-start', id, name }
+  if (request.tools.find((one) => one.name === name)?.needs) {
+    yield { type: 'tool-input-ready', id, name, input: { n: inputOf(word) } }
+    await passed(place, request, `${beside}says the rest of ${word}`)
+  }
+  yield { type: 'tool-call', call }
+}
+
+/** A model that is stopped throws the reason. */
+async function passed({ gates }: Place, { signal }: ModelRequest, name: string): Promise<void> {
+  if ((await gates.pass(name, () => (signal.aborted ? ['stops'] : ['']))) === 'stops') throw signal.reason
+}
+
+/** The step of the script: how many responses the history has. */
+const stepOf = (messages: readonly Message[]): number =>
+  messages.filter((message) => message.role === 'assistant' && !message.cutOff).length
+
+const requesting = (content: readonly ToolCall[]): AssistantMessage => ({
+  role: 'assistant',
+  content,
+  finishReason: 'tool-calls',
+})
+
+export const textual = (text: string): AssistantMessage => ({
+  role: 'assistant',
+  content: [{ type: 'text', text }],
+  finishReason: 'stop',
+})
