@@ -1,12 +1,12 @@
 /** Runs turns in this process. Other processes that share the store can take them over. */
 
-import type { Agent, Answers } from '@meanwhile/core'
+import { type Agent, type Answers, checkAnswers } from '@meanwhile/core'
 import { type Caller, Callers, currentCaller, inRoot } from './callers.ts'
 import type { EventLog } from './event-log.ts'
 import { changeThread, type Host } from './host.ts'
 import { recoverTurn } from './owner-decisions.ts'
 import { type Limits, Slots } from './slots.ts'
-import type { Work } from './thread-records.ts'
+import { activeTurn, type Work } from './thread-records.ts'
 import type { TurnRecord } from './thread-store.ts'
 import type { TurnRunner, UnstoredEvents } from './turn-runner.ts'
 import { TurnWork } from './turn-work.ts'
@@ -100,9 +100,17 @@ export class LocalTurns implements TurnRunner {
   }
 
   async answer(thread: string, answers: Answers, context: unknown): Promise<Resumption> {
+    await this.#check(thread, answers)
     const resumption = await changeThread(this.#host, thread, (stored, claim) => answerTurn(stored, answers, claim))
     await this.retry(thread, resumption.work, context)
     return resumption
+  }
+
+  /** An answer that does not fit is never stored, so in no process it keeps another one from being given. */
+  async #check(thread: string, answers: Answers): Promise<void> {
+    const stored = await this.#host.store.load(thread)
+    const turn = stored && activeTurn(stored)
+    if (turn?.interrupts) await checkAnswers(turn.interrupts, answers, await this.#host.agentOf(turn, thread))
   }
 
   async retry(thread: string, work: Work, context: unknown): Promise<void> {

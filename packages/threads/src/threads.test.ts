@@ -1,9 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createAgent } from '@meanwhile/core'
-import { respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { type Agent, createAgent, interrupt, tool } from '@meanwhile/core'
+import { call, respond, type ScriptedResponse, say, scriptedModel } from '@meanwhile/core/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
 import { type Chat, chat } from '../test/chat.ts'
 import { threadBehaviours } from '../test/thread-behaviours.ts'
 import { createThreads, memoryThreads, type ThreadStore, type Threads } from './index.ts'
@@ -38,6 +39,58 @@ function opened(store: ThreadStore, made: Chat = chat()): Chat & { readonly thre
 
 describe.each(Object.entries(stores))('%s', (_, newStore) => {
   threadBehaviours({ newStore, opened })
+})
+
+/** An agent that asks before it pays. Only a yes fits, which is known when `judged` has resolved. */
+function paying(response: ScriptedResponse, judged: () => Promise<void>): Agent {
+  const yes = z.object({ allow: z.boolean() }).refine(async ({ allow }) => {
+    await judged()
+    return allow
+  }, 'must be allowed')
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays.',
+    input: z.object({}),
+    answer: yes,
+    execute: (_, { answers }) => (answers.length === 0 ? interrupt('Really?') : 'paid'),
+  })
+  return createAgent({ model: scriptedModel([response]), tools: [pay] })
+}
+
+test('an answer that one process refuses is refused in another one for the same reason, and keeps no other answer from being given there (TH8)', async () => {
+  let begun = () => {}
+  const isJudging = new Promise<void>((resolve) => {
+    begun = resolve
+  })
+  let open = () => {}
+  const gate = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  const slow = async () => {
+    begun()
+    await gate
+  }
+  const processOf = (agent: Agent) => {
+    const store = sqliteThreads(join(scratch, 'chat.db'))
+    const threads = createThreads({ agent, store })
+    closing.unshift(
+      () => threads.close(),
+      () => store.close(),
+    )
+    return threads
+  }
+  const first = processOf(paying(respond(call('pay')), slow))
+  const second = processOf(paying(respond(say('Done.')), async () => {}))
+  const turn = await first.send('t', 'pay')
+  const id = (await turn.result).interrupts?.[0]?.id ?? ''
+  const [no, yes] = [{ [id]: { allow: false } }, { [id]: { allow: true } }]
+  const refused = { name: 'AnswerError', message: expect.stringContaining('must be allowed') }
+  const judged = expect(first.answer('t', no)).rejects.toMatchObject(refused)
+  await isJudging
+  await expect(second.answer('t', no)).rejects.toMatchObject(refused)
+  expect(await (await second.answer('t', yes)).result).toMatchObject({ status: 'completed' })
+  open()
+  await judged
 })
 
 test('the error of an invalid message says what it is, and unknown options are rejected (TH9)', async () => {

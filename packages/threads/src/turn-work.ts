@@ -5,7 +5,6 @@ import {
   type AgentEvent,
   type AgentRun,
   AnswerError,
-  checkAnswers,
   type Message,
   type ResumeOptions,
   storedResult,
@@ -166,9 +165,6 @@ export class TurnWork implements LiveTurn {
 
   /** Resolves when the turn may run, or to false if it was stopped before that. */
   async #waitForSlot(): Promise<boolean> {
-    const { interrupts, answers } = this.turn
-    if (interrupts && answers)
-      await checkAnswers(interrupts, answers, await this.#host.agentOf(this.turn, this.#thread))
     this.#start.resolve()
     await this.#place?.granted
     // Another process may have stopped the turn or taken it over.

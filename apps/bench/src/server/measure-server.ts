@@ -13,7 +13,7 @@ import type { Answer, Request, Took } from './chat-process.ts'
 import { type DurableCost, durableParts, measureDurableRuns } from './measure-durable-runs.ts'
 import { join, type Seen, send } from './pages.ts'
 import type { Plan } from './plan.ts'
-import { hasHistory, isShared, SETUP_NAMES, SETUPS, type SetUpName, setUpOf } from './setups.ts'
+import { hasHistory, isOurs, isShared, SETUPS, type SetUpName } from './setups.ts'
 
 /** The costs of one turn, and how late its words were. */
 export interface TurnCost {
@@ -55,8 +55,9 @@ export interface ReadersCost {
 export interface ServerCost {
   /** The version of the PostgreSQL server. */
   readonly version: string
-  /** The median of each load's rounds. */
+  /** The medians of the rounds. */
   readonly loads: readonly TurnCost[]
+  /** The medians of the rounds. */
   readonly lengths: readonly LengthCost[]
   readonly readers: readonly ReadersCost[]
   readonly durable: readonly DurableCost[]
@@ -78,13 +79,12 @@ const JOINED_AFTER = 20
 
 /** The number of parts. */
 export function partsOf(plan: Plan): number {
-  const { rounds, loads, lengths, readers } = plan
-  const histories = SETUP_NAMES.filter(hasHistory).length
-  const places =
-    SETUP_NAMES.filter((name) => setUpOf(name).library === 'meanwhile').length + SETUP_NAMES.filter(isShared).length
+  const { servers, rounds, loads, lengths, readers } = plan
+  const histories = servers.filter(hasHistory).length
+  const places = servers.filter(isOurs).length + servers.filter(isShared).length
   return (
-    SETUP_NAMES.length * (1 + rounds * loads.length) +
-    histories * lengths.length +
+    servers.length * (1 + rounds * loads.length) +
+    histories * rounds * lengths.length +
     places * readers.length +
     durableParts(plan)
   )
@@ -99,7 +99,7 @@ export async function measureServer({ plan, signal, onPart = () => {} }: ServerC
     await using model = startProcess<object, { readonly port: number }>(MODEL, speech, { signal, execArgv: EXEC_ARGV })
     const modelUrl = `http://127.0.0.1:${(await model.ask({})).port}/v1`
     const database = new Map<SetUpName, string>()
-    for (const name of SETUP_NAMES) database.set(name, await createDatabase(server.url))
+    for (const name of plan.servers) database.set(name, await createDatabase(server.url))
     await using processes = new AsyncDisposableStack()
     const open = async (name: SetUpName): Promise<Subject> => {
       const place = [name, modelUrl, pathOf(folder, `${name}.db`), database.get(name) ?? '']
@@ -108,7 +108,7 @@ export async function measureServer({ plan, signal, onPart = () => {} }: ServerC
       return { name, server }
     }
     const subjects: Subject[] = []
-    for (const name of SETUP_NAMES) {
+    for (const name of plan.servers) {
       onPart(SETUPS[name].title)
       subjects.push(await open(name))
     }
@@ -117,15 +117,17 @@ export async function measureServer({ plan, signal, onPart = () => {} }: ServerC
     for (let round = 0; round < plan.rounds; round++)
       for (const subject of rotated(subjects, round)) loads.push(...(await loadsOf(subject, measurement)))
     const lengths: LengthCost[] = []
-    for (const subject of subjects.filter(({ name }) => hasHistory(name)))
-      lengths.push(...(await lengthsOf(subject, measurement)))
+    const withHistory = subjects.filter(({ name }) => hasHistory(name))
+    for (let round = 0; round < plan.rounds; round++)
+      for (const subject of rotated(withHistory, round)) lengths.push(...(await lengthsOf(subject, measurement)))
     const readers: ReadersCost[] = []
-    for (const subject of subjects.filter(({ name }) => setUpOf(name).library === 'meanwhile')) {
+    for (const subject of subjects.filter(({ name }) => isOurs(name))) {
       readers.push(...(await readersOf(subject, undefined, measurement)))
-      if (isShared(subject.name)) readers.push(...(await readersOf(subject, await open(subject.name), measurement)))
+      if (isShared(subject.name) && plan.readers.length > 0)
+        readers.push(...(await readersOf(subject, await open(subject.name), measurement)))
     }
     const durable = await measureDurableRuns({ plan, signal, onPart, server })
-    return { version: server.version, loads: medians(loads), lengths, readers, durable }
+    return { version: server.version, loads: medians(loads), lengths: medians(lengths), readers, durable }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
@@ -266,18 +268,16 @@ function costOf(name: SetUpName, { seen, took }: Turns): TurnCost {
 }
 
 /** The median of each figure over the rounds. */
-function medians(costs: readonly TurnCost[]): readonly TurnCost[] {
-  const firsts = costs.filter(
-    (one, index) => costs.findIndex(({ name, turns }) => name === one.name && turns === one.turns) === index,
-  )
-  return firsts.map(({ name, turns }) => {
-    const group = costs.filter((one) => one.name === name && one.turns === turns)
+function medians<Cost extends TurnCost>(costs: readonly Cost[]): readonly Cost[] {
+  const keyOf = (one: Cost) => [one.name, one.turns, 'messages' in one && one.messages].join()
+  const groups = new Map(costs.map((one) => [keyOf(one), costs.filter((other) => keyOf(other) === keyOf(one))]))
+  return [...groups.values()].flatMap(([first, ...others]) => {
+    if (!first) return []
     const of = (figure: (cost: TurnCost) => number | undefined) => {
-      return median(group.flatMap((cost) => figure(cost) ?? []))
+      return median([first, ...others].flatMap((cost) => figure(cost) ?? []))
     }
     return {
-      name,
-      turns,
+      ...first,
       wallMs: of(({ wallMs }) => wallMs) ?? Number.NaN,
       cpuMs: of(({ cpuMs }) => cpuMs) ?? Number.NaN,
       postgresMs: of(({ postgresMs }) => postgresMs),

@@ -2,20 +2,20 @@
 
 import { styleText } from 'node:util'
 import { bareTable } from '../bare-table.ts'
-import { type Environment, machineText } from '../environment.ts'
+import { machineText } from '../environment.ts'
 import { count } from '../format.ts'
-import type { ServerCost } from './measure-server.ts'
-import type { Plan } from './plan.ts'
+import type { Figures, Measured } from './figures.ts'
+import { SETUP_NAMES } from './setups.ts'
 import { type CostTable, tablesOf } from './tables.ts'
 
-export function printedCosts(cost: ServerCost, plan: Plan, machine: Environment): string {
-  const tables = tablesOf(cost).flatMap(({ title, about, heads, rows }) => [
+export function printedCosts(figures: Figures): string {
+  const tables = tablesOf(figures).flatMap(({ title, about, heads, rows }) => [
     '',
     styleText('bold', title),
     bareTable(columnsOf({ title, about, heads, rows }), rows),
     styleText('dim', about),
   ])
-  return [...tables, '', styleText('dim', circumstances(cost, plan, machine)), ''].join('\n')
+  return [...tables, '', styleText('dim', circumstances(figures).join('\n')), ''].join('\n')
 }
 
 function columnsOf({ heads, rows }: CostTable) {
@@ -25,8 +25,8 @@ function columnsOf({ heads, rows }: CostTable) {
 }
 
 /** Returns the page. */
-export function serverCostsPage(cost: ServerCost, plan: Plan, machine: Environment): string {
-  const tables = tablesOf(cost).map(
+export function serverCostsPage(figures: Figures): string {
+  const tables = tablesOf(figures).map(
     ({ title, about, heads, rows }) => `## ${title}
 
 ${about}
@@ -38,7 +38,7 @@ ${[heads, heads.map((_, index) => (index === 0 ? '---' : '--:')), ...rows].map((
 
 Written by \`npm run bench -- server --markdown docs/server-costs.md\`; do not edit it. ${ABOUT}
 
-${circumstances(cost, plan, machine)}
+${circumstances(figures).join('\n\n')}
 
 ${tables.join('\n')}`
 }
@@ -46,6 +46,31 @@ ${tables.join('\n')}`
 const ABOUT = `A chat server, its clients, its model and PostgreSQL share one machine, so only the ratios between the rows
 and their slopes mean something. Each turn has two responses of a model that speaks at a steady speed over HTTP, and three calls of a tool that takes 100 ms.`
 
-function circumstances({ version }: ServerCost, { rounds, speech, threads }: Plan, machine: Environment): string {
-  return `The model sends ${speech.wordsPerSecond} words a second, and ${speech.words + 20} in a turn. The rows of a turn are medians of ${count(rounds, 'round')}; long threads are measured with ${threads} turns at once. Statements are what a process sends to PostgreSQL, BEGIN and COMMIT included; with SQLite, transactions that write. kB: the values of all statements. Late: from the model's word to the page. PostgreSQL ${version}. Machine: ${machineText(machine)}.`
+/** What holds for all rows, and a paragraph for each measurement. */
+function circumstances({ version, measured }: Figures): readonly string[] {
+  const [{ plan } = {}] = measured
+  const words = plan
+    ? `The model sends ${plan.speech.wordsPerSecond} words a second, and ${plan.speech.words + 20} in a turn. `
+    : ''
+  return [
+    `${words}Statements are what a process sends to PostgreSQL, BEGIN and COMMIT included; with SQLite, transactions that write. kB: the values of all statements. Late: from the model's word to the page. PostgreSQL ${version}.`,
+    ...measured.map(measuredText),
+  ]
+}
+
+/** `Turns, 10 at once, and threads of 0 and 1,000 messages, 3 at once: medians of 3 rounds. Machine: …` */
+function measuredText({ plan, machine }: Measured): string {
+  const { servers, loads, lengths, readers, workers, rounds, threads } = plan
+  const parts = [
+    ...(loads.length > 0 ? [`${listed(loads)} turns at once`] : []),
+    ...(lengths.length > 0 ? [`threads of ${listed(lengths)} messages, ${threads} turns at once`] : []),
+    ...(readers.length > 0 ? [`${listed(readers)} readers`] : []),
+    ...(workers.length > 0 ? [`durable runs with ${listed(workers)} workers`] : []),
+  ]
+  const of = servers.length > 0 && servers.length < SETUP_NAMES.length ? ` (${servers.join(', ')})` : ''
+  return `Measured${of}: ${parts.join('; ')}; medians of ${count(rounds, 'round')}. Machine: ${machineText(machine)}.`
+}
+
+function listed(numbers: readonly number[]): string {
+  return new Intl.ListFormat('en').format(numbers.map((one) => one.toLocaleString('en')))
 }

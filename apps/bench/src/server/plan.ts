@@ -1,6 +1,10 @@
 /** What is measured of the servers. */
 
+import { SETUP_NAMES, type SetUpName } from './setups.ts'
+
 export interface Plan {
+  /** The servers that are measured. */
+  readonly servers: readonly SetUpName[]
   /** How often each load is measured. */
   readonly rounds: number
   /** How many turns are sent at once. */
@@ -28,6 +32,7 @@ export interface Speech {
 }
 
 export const PLAN: Plan = {
+  servers: SETUP_NAMES,
   rounds: 3,
   loads: [10, 50, 200, 500],
   lengths: [0, 100, 1_000],
@@ -41,6 +46,7 @@ export const PLAN: Plan = {
 
 /** For checks: a few seconds, and its figures mean nothing. */
 export const SHORT_PLAN: Plan = {
+  servers: SETUP_NAMES,
   rounds: 1,
   loads: [2],
   lengths: [0, 4],
@@ -50,4 +56,15 @@ export const SHORT_PLAN: Plan = {
   runs: 4,
   warmUp: 1,
   speech: { wordsPerSecond: 500, words: 20 },
+}
+
+/** The rows that somebody asks for. */
+export type Rows = Partial<Pick<Plan, 'servers' | 'loads' | 'lengths' | 'readers' | 'workers'>>
+
+/** The plan with only these rows. Without rows of any table, it has all rows of these servers. */
+export function planOf(plan: Plan, { servers = plan.servers, ...rows }: Rows): Plan {
+  if (Object.keys(rows).length === 0) return { ...plan, servers }
+  const { loads = [], lengths = [], readers = [], workers = [] } = rows
+  const isServed = loads.length + lengths.length + readers.length > 0
+  return { ...plan, servers: isServed ? servers : [], loads, lengths, readers, workers }
 }

@@ -38,8 +38,9 @@ test('each server has its turns, threads, readers and runs, with the statements 
   expect(job?.statements).toBeGreaterThanOrEqual(3)
   expect(runs?.statements).toBeGreaterThan(job?.statements ?? Number.NaN)
 
-  const page = serverCostsPage(cost, SHORT_PLAN, environment())
-  const printed = printedCosts(cost, SHORT_PLAN, environment())
+  const figures = { ...cost, measured: [{ plan: SHORT_PLAN, machine: environment() }] }
+  const page = serverCostsPage(figures)
+  const printed = printedCosts(figures)
   for (const { title, heads, rows } of tablesOf(cost)) {
     expect(page).toContain(`## ${title}\n`)
     expect(printed).toContain(title)

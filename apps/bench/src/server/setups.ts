@@ -27,10 +27,13 @@ export function isSetUp(name: string): name is SetUpName {
   return Object.hasOwn(SETUPS, name)
 }
 
+export function isOurs(name: SetUpName): boolean {
+  return setUpOf(name).library === 'meanwhile'
+}
+
 /** Those whose threads another process can read, too. */
 export function isShared(name: SetUpName): boolean {
-  const { library, store } = setUpOf(name)
-  return library === 'meanwhile' && store !== 'memory'
+  return isOurs(name) && setUpOf(name).store !== 'memory'
 }
 
 /** Those that read the conversation of a turn from a store. */

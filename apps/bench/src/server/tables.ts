@@ -14,7 +14,8 @@ export interface CostTable {
 }
 
 export function tablesOf(cost: ServerCost): readonly CostTable[] {
-  return [loadsTable(cost), lengthsTable(cost), readersTable(cost), durableTable(cost)]
+  const tables = [loadsTable(cost), lengthsTable(cost), readersTable(cost), durableTable(cost)]
+  return tables.filter(({ rows }) => rows.length > 0)
 }
 
 /** What a set-up is compared with. */
