@@ -10,6 +10,7 @@ import { askedOnCards, isAboutShown } from '../turn/question-of.ts'
 import type { Question } from '../turn/turn-update.ts'
 import type { Visit } from '../visit.ts'
 import { Conversation } from './conversation.ts'
+import { cutIn, isOver } from './cut-lists.ts'
 import { answerOf, resultOf } from './interrupts.ts'
 import { argumentsIn, type RunInput, resultsIn, type Said, saidIn } from './run-input.ts'
 import { turnOfMessage } from './step-messages.ts'
@@ -38,8 +39,8 @@ export interface Begun {
 /** What a request has done to its thread. */
 export type Applied =
   | Begun
-  /** It has added this message. */
-  | { readonly messageId: string; readonly sent: Turn }
+  /** It has added this message, or replaced others by it. */
+  | { readonly messageId: string; readonly sent: Turn; readonly isReplacement: boolean }
   /** The thread has refused it: the stream tells the client. */
   | { readonly error: unknown }
 
@@ -64,6 +65,7 @@ export async function apply<Context>(change: ThreadChange<Context>): Promise<App
     checkFiles(newMessage(input, state)?.message.content ?? '', files)
     return await begin(change, state)
   } catch (error) {
+    if (error instanceof LateCut) return apply(change)
     if (error instanceof ThreadRefusal) return { error: error.cause }
     throw error
   }
@@ -96,6 +98,9 @@ function messageRequest({ rewind, isRegeneration }: RunInput, { id: messageId }:
 
 /** An error of the thread that the stream tells the client. */
 class ThreadRefusal extends Error {}
+
+/** Another request has replaced the turn that the client has cut: the client has not seen the one that stands there now. */
+class LateCut extends Error {}
 
 /** Those that have their own response. */
 const RESPONSES: ReadonlySet<string> = new Set(['QueueFullError', 'ThreadChangedError', 'TooManyTurnsError'])
@@ -134,8 +139,9 @@ async function begin<Context>(
     // Another client was faster, so the request is read again with the new state.
     return turn ? { conversation, after, turn } : begin(request, await inThread(() => threads.read(threadId)), true)
   }
-  const said = newMessage(input, state) ?? messageToAnswerAgain(input, state)
   const stops = answers === 'stop'
+  const cut = cutIn(input, state)
+  const said = cut?.said ?? newMessage(input, state) ?? messageToAnswerAgain(input, state)
   // A request that is refused changes nothing: a message stops the turn in the change that adds it, and a turn that waits cannot be retried.
   if (stops && !said && !input.isRetry)
     await visit.make('stop', STOP, (expected) => inThread(() => threads.stop(threadId, { signal, expected })))
@@ -146,14 +152,15 @@ async function begin<Context>(
     return { conversation, after, turn }
   }
   if (said) {
-    const [action, change] = messageRequest(input, said, stops)
-    if (stops) await visit.askInstead(action, change)
+    const [action, change] = messageRequest({ ...input, ...cut?.asks }, said, stops)
+    if (stops || cut) await visit.askInstead(action, change)
     const { type: _, ...ids } = change
     const sent = await visit.make(action, change, async (expected) => {
+      if (cut && expected.turn?.id !== cut.turn) throw new LateCut('another request has replaced the turn')
       const options = { ...(await visit.sending()), ...ids, display: displayOf(input), expected }
       return inThread(() => threads.send(threadId, said.message, options))
     })
-    return { messageId: said.id, sent }
+    return { messageId: said.id, sent, isReplacement: 'replacing' in change }
   }
   const goesOn = stops ? 'waiting' : 'running'
   const active = state.turns.find(({ status }) => status === goesOn)
@@ -192,13 +199,12 @@ function questionsOf({ end }: Conversation): readonly Question[] {
 
 /**
  * The message to which the client wants another answer: the last one of the client, and of the thread the last one of the user, whose turn has ended. The
- * thread's own message is used. A client that has only lost the answer, with its connection, has the same list, so it must say what it wants.
+ * thread's own message is used.
  */
 function messageToAnswerAgain(input: RunInput, { turns, messages }: ThreadState): Said | undefined {
   const said = saidIn(input)
   const newest = turns.at(-1)
-  const hasEnded = newest?.status === 'completed' || newest?.status === 'stopped'
-  if (!input.isRegeneration || !said || !hasEnded || newest.messageId !== said.id) return undefined
+  if (!input.isRegeneration || !newest || !isOver(newest) || newest.messageId !== said?.id) return undefined
   const { message, display } = messages.find(({ id }) => id === said.id) ?? {}
   // The same request has arrived twice.
   const isRepeated = Object(display).runId === input.runId

@@ -67,6 +67,11 @@ export class Conversation {
     return this.#end
   }
 
+  /** The id of the newest turn. */
+  get turn(): string | undefined {
+    return this.#turn
+  }
+
   /** Whether some of its messages are no longer valid: the thread must be read again. */
   get isOutdated(): boolean {
     return this.#isOutdated

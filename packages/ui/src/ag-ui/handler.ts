@@ -24,11 +24,12 @@ export interface AgUiHandlerOptions<Context = unknown> extends HandlerOptions<Co
  * - A user message that the thread does not have is added to the thread. If another turn is running, the run waits.
  * - `resume` answers questions. An entry that is `cancelled` denies an approval; for any other question it stops the turn.
  * - Results of tools that the client runs go to the turn.
- * - `forwardedProps: { regenerate: true }` answers the last message again, which begins the newest turn. Without it, a list whose end was cut changes
- *   nothing: the client gets the rest.
+ * - `forwardedProps: { regenerate: true }` answers the last message again, which begins the newest turn.
  * - `forwardedProps: { retry: true }` retries a failed turn.
  * - `forwardedProps: { rewind: messageId }` goes back to before a user message, and then adds the last message. This is how a user edits a message.
  *   The new message may have the same id.
+ * - A list whose end the client has cut asks for the same, if `state.seenTurn` of the client is the newest turn, which is over: it was sent when the client
+ *   had received everything of the turn. Its last message is answered again, or replaces what is missing.
  * - An answer to a question that is no longer open has no effect. An answer to a turn that was replaced, for example by an edit, is refused with 409.
  * - In all other cases the run streams the running turn. So after a reload the page starts a run without a new message.
  *

@@ -39,6 +39,7 @@ test('an approval is an interrupt with a schema, and the run that answers it str
     'TEXT_MESSAGE_CONTENT',
     'TEXT_MESSAGE_END',
     'STEP_FINISHED',
+    'STATE_SNAPSHOT',
     'RUN_FINISHED',
   ])
   expect(one.agent.pendingInterrupts).toEqual([])

@@ -1,7 +1,6 @@
-import { type Tool, textOf, tool } from '@meanwhile/core'
-import { call, respond, say } from '@meanwhile/core/testing'
+import { textOf } from '@meanwhile/core'
+import { respond, say } from '@meanwhile/core/testing'
 import { expect, test } from 'vitest'
-import { z } from 'zod'
 import { expectEqual, JSON_BODY, stage } from '../../test/ag-ui-stage.ts'
 
 const answers = Array.from({ length: 5 }, (_, n) => respond(say(`Answer ${n}.`)))
@@ -35,25 +34,4 @@ test('a request that arrives twice, or whose message has later turns, is answere
   await post('r2', 'm2', false)
   await post('r3', 'm1', true)
   expect(await shown()).toEqual(['Go', 'Answer 1.', 'Go', 'Answer 2.'])
-})
-
-test('a page whose list ends before the answer gets that answer, and nothing runs again (W36)', async () => {
-  let paid = 0
-  const pay = tool({
-    name: 'pay',
-    description: 'Pays.',
-    input: z.object({}),
-    execute: () => `Paid ${++paid} times.`,
-  }) as Tool
-  const { client, threads } = await stage([respond(call('pay', {})), ...answers], { tools: [pay] })
-  const one = client()
-  await one.say('Go')
-  const { turns } = await threads.read('t')
-  for (const held of [0, 1]) {
-    one.agent.setMessages(one.agent.messages.slice(0, held))
-    await one.run()
-    await expectEqual(one, threads)
-  }
-  expect(paid).toBe(1)
-  expect((await threads.read('t')).turns).toEqual(turns)
 })

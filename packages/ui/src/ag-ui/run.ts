@@ -6,6 +6,7 @@ import { type Present, turnErrorText } from '../present.ts'
 import { refusalOf } from '../refusals.ts'
 import type { Applied, Begun } from './apply.ts'
 import { Conversation } from './conversation.ts'
+import { seen } from './cut-lists.ts'
 import { olderEvent } from './older-clients.ts'
 import type { RunInput } from './run-input.ts'
 import { isUpToDate, snapshots } from './snapshots.ts'
@@ -33,7 +34,7 @@ async function* eventsOf(request: RunRequest, applied: Applied): AsyncGenerator<
   try {
     const { turn, after, ...begun } = await joined(request, applied)
     conversation = begun.conversation
-    yield* caughtUp(input, conversation)
+    yield* caughtUp(input, conversation, 'sent' in applied && applied.isReplacement)
     if (turn) yield* told(turn.events({ signal }), conversation, after, input.state)
     while (turn && conversation.isOutdated) {
       const { messages } = conversation
@@ -44,6 +45,7 @@ async function* eventsOf(request: RunRequest, applied: Applied): AsyncGenerator<
     }
     // A deleted thread streams nothing more: this throws.
     if (turn && !conversation.end) await threads.turn(input.threadId, turn.id)
+    yield* seen(conversation, input)
     if (turn || (conversation.end && !isLate(input, conversation))) yield* runEnded(input, conversation, present)
     else yield finished(input, { type: 'success' })
   } catch (error) {
@@ -66,9 +68,16 @@ function isLate({ resume }: RunInput, { end }: Conversation): boolean {
   return resume.length > 0 && end?.type !== 'turn-waiting'
 }
 
-/** Updates the client to the messages of the conversation. */
-function* caughtUp({ messages, state }: RunInput, conversation: Conversation): Generator<AgUiEvent, void> {
-  if (!isUpToDate(messages, conversation.messages)) yield* snapshots(messages, conversation.messages)
+/**
+ * Updates the client to the messages of the conversation. A run that replaces messages always tells them: the runtime of CopilotKit repeats the events of
+ * all runs to a page that is loaded.
+ */
+function* caughtUp(
+  { messages, state }: RunInput,
+  conversation: Conversation,
+  isReplacement: boolean,
+): Generator<AgUiEvent, void> {
+  if (isReplacement || !isUpToDate(messages, conversation.messages)) yield* snapshots(messages, conversation.messages)
   yield* conversation.activities
   const { plan } = conversation
   if (plan.length > 0 && JSON.stringify(state.plan) !== JSON.stringify(plan)) yield planned(conversation, state)
