@@ -2,6 +2,7 @@
 
 import type { SendPolicy } from './argument-checks.ts'
 import { ThreadChangedError } from './thread-errors.ts'
+import { queueOf } from './thread-queue.ts'
 import { activeTurn, newestTurn } from './thread-records.ts'
 import { type TurnState, turnState } from './thread-state.ts'
 import type { StoredThread, TurnRecord } from './thread-store.ts'
@@ -11,6 +12,7 @@ export type ThreadRequest =
   | ({ readonly type: 'send'; readonly messageId?: string; readonly replacing?: string } & Partial<
       Pick<SendPolicy, 'whenBusy' | 'whenAsking'>
     >)
+  | { readonly type: 'drop'; readonly messageId: string }
   | { readonly type: 'answer' | 'retry' | 'stop' }
 
 /** What a request would change. */
@@ -18,9 +20,9 @@ export interface Preview {
   /**
    * `none`: nothing, because the thread has the message. `send`: the message begins its own turn or waits in the queue. `steer`: it enters the turn.
    * `stop`: the turn is stopped, also because a message preempts it or is written instead of an answer. `replace`: the turn and everything after it
-   * become superseded. `answer`, `retry`: the turn continues.
+   * become superseded. `answer`, `retry`: the turn continues. `drop`: the turn leaves the queue.
    */
-  readonly action: 'none' | 'send' | 'steer' | 'stop' | 'replace' | 'answer' | 'retry'
+  readonly action: 'none' | 'send' | 'steer' | 'stop' | 'replace' | 'answer' | 'retry' | 'drop'
   /** The turn that changes. Absent if no other turn does. */
   readonly turn?: TurnState
 }
@@ -40,6 +42,11 @@ export function previewOf(stored: StoredThread, request: ThreadRequest, policy: 
     }
     case 'stop':
       return preview('stop', active)
+    case 'drop':
+      return preview(
+        'drop',
+        queueOf(stored).find(({ messageId }) => messageId === request.messageId),
+      )
   }
 }
 

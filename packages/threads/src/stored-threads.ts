@@ -18,6 +18,7 @@ import type { TurnRunner } from './turn-runner.ts'
 import {
   addMessage,
   deleteThread,
+  dropMessage,
   type Resumption,
   replaceMessage,
   retryTurn,
@@ -148,6 +149,18 @@ export class StoredThreads<Context> implements Threads<Context> {
     })
     await this.#runner.stop(thread, turn, work)
     if (turn) await this.#untilEnded(thread, turn, signal)
+  }
+
+  async drop(thread: string, messageId: string, options: ExpectedOptions = {}): Promise<void> {
+    checkId(thread, 'thread')
+    checkId(messageId, 'message', thread)
+    checkOptions('drop', options, { expected: 'preview' })
+    const decide = (stored: StoredThread, claim: Claim) => {
+      checkExpected(stored, { type: 'drop', messageId }, this.#defaults, options.expected)
+      return dropMessage(stored, messageId, claim)
+    }
+    const dropped = await changeThread(this.#host, thread, decide, { messageId })
+    this.#host.changes.changed(thread, (turn) => turn !== dropped)
   }
 
   /** Waits until the turn has ended, here or in another process. */

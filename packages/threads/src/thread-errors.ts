@@ -108,11 +108,11 @@ export class UnknownTurnError extends ThreadError {
 /** No turn of the thread begins with this message. */
 export class UnknownMessageError extends ThreadError {
   static override readonly brand: string = 'UnknownMessageError'
-  /** The id that no turn begins with. */
+  /** The id that no turn begins with, or that is not in the queue. */
   readonly messageId: string
 
-  constructor(thread: string, messageId: string) {
-    super(thread, `none of its turns begins with the message ${JSON.stringify(shortened(messageId))}`)
+  constructor(thread: string, messageId: string, problem = 'none of its turns begins with the message') {
+    super(thread, `${problem} ${JSON.stringify(shortened(messageId))}`)
     this.messageId = messageId
   }
 }

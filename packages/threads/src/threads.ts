@@ -110,6 +110,14 @@ export interface Threads<Context = unknown> {
    */
   stop(thread: string, options?: StopOptions): Promise<void>
   /**
+   * Takes a message out of the queue: its turn ends as `dropped`. A message that was taken out before changes nothing. One that steers stays if the run
+   * already has it.
+   *
+   * @throws {UnknownMessageError} The message has left the queue because its turn has begun, or the thread never had it.
+   * @throws {ThreadChangedError} It would drop another turn than `expected`.
+   */
+  drop(thread: string, messageId: string, options?: ExpectedOptions): Promise<void>
+  /**
    * Continues the newest turn, which must have failed, from its last complete step. Resolves when its run continues or the turn waits for a slot
    * (`maxRunning`). A turn cannot be retried after a later turn has begun, even if that is removed again, or in a fork.
    *

@@ -185,6 +185,17 @@ export function stopTurn(
   }
 }
 
+/** Drops a message that waits in the queue. Returns the id of its turn. Throws {@link UnknownMessageError} if it does not wait there. */
+export function dropMessage(stored: StoredThread, messageId: string, claim: Claim): Change<string> {
+  const { thread, turns } = notDeleted(stored)
+  const turn = turns.find((one) => one.messageId === messageId)
+  if (turn?.status === 'dropped') return { result: turn.id }
+  if (turn?.status !== 'queued')
+    throw new UnknownMessageError(thread.id, messageId, 'its queue does not have the message')
+  const dropped = dropTurn(turn, activeTurn(stored) !== undefined)
+  return { thread: touch(thread, claim), turns: [dropped], result: turn.id }
+}
+
 /** Marks a running turn, so that its owner stops it. The owner reads the mark with its next write. A turn that is already marked keeps its reason. */
 function markStopping(turn: TurnRecord, reason: string): TurnRecord {
   return { ...turn, closing: turn.closing ?? reason }

@@ -43,6 +43,7 @@ type Kind = 'text' | 'read' | 'write' | 'ask' | 'both' | 'fail' | 'short'
 type Order =
   | { readonly type: 'say'; readonly kind: Kind; readonly whenBusy: WhenBusy }
   | { readonly type: 'stop'; readonly queue: 'keep' | 'drop' }
+  | { readonly type: 'drop' }
   | { readonly type: 'answer' }
   | { readonly type: 'retry' }
   | { readonly type: 'kill'; readonly after: number }
@@ -206,6 +207,10 @@ async function execute(world: World, order: Order): Promise<void> {
     case 'stop':
       void threads.stop('t', { queue: order.queue }).catch(() => undefined)
       break
+    case 'drop':
+      // Also one that has begun, or was dropped before.
+      void threads.drop('t', world.sent.at(-1) ?? 'none').catch(() => undefined)
+      break
     case 'answer': {
       const stored = await world.shared.load('t')
       const interrupts = stored?.turns.find(({ status }) => status === 'waiting')?.interrupts
@@ -311,6 +316,7 @@ const order: fc.Arbitrary<Order> = fc.oneof(
       queue: fc.constantFrom('keep' as const, 'drop' as const),
     }),
   },
+  { weight: 1, arbitrary: fc.constant({ type: 'drop' as const }) },
   { weight: 3, arbitrary: fc.constant({ type: 'answer' as const }) },
   { weight: 1, arbitrary: fc.constant({ type: 'retry' as const }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('kill' as const), after: fc.nat(6) }) },

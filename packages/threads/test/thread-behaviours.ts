@@ -2,7 +2,7 @@
 
 import { AnswerError, UnknownInterruptError } from '@meanwhile/core'
 import { expect, test, vi } from 'vitest'
-import type { ThreadStore, Threads } from '../src/index.ts'
+import { type ThreadStore, type Threads, UnknownMessageError } from '../src/index.ts'
 import { all, type Chat, chat, type Reading, reading, shown, until } from './chat.ts'
 
 export interface ThreadsUnderTest {
@@ -314,6 +314,24 @@ export function threadBehaviours({ newStore, opened, isRemote = false }: Threads
     const { status } = await late.result
     expect(count).toBe(status === 'dropped' ? 0 : 1)
     expect(turns.map(({ status }) => status)).toEqual(['stopped', 'stopped'])
+  })
+
+  test('one message is taken out of the queue, the others are answered, and the turn that runs goes on (TH2, TH4)', async () => {
+    const { threads, open: openGate } = open()
+    const running = await threads.send('t', 'slow')
+    const [one, two] = [
+      await threads.send('t', 'one', { messageId: 'm1' }),
+      await threads.send('t', 'two', { messageId: 'm2' }),
+    ]
+    await threads.drop('t', 'm1')
+    expect(await one.result).toMatchObject({ status: 'dropped' })
+    expect(await threads.read('t')).toMatchObject({ status: 'running', queued: [{ id: 'm2' }] })
+    await threads.drop('t', 'm1')
+    openGate()
+    expect(await running.result).toMatchObject({ status: 'completed' })
+    expect(await two.result).toMatchObject({ text: 'You said two.' })
+    for (const id of ['m2', 'never sent']) await expect(threads.drop('t', id)).rejects.toThrow(UnknownMessageError)
+    expect(shown(await threads.read('t')).join()).not.toContain('one')
   })
 
   test('a stop of a thread that does not exist creates no thread (TH2, TH9)', async () => {

@@ -108,6 +108,7 @@ function shared({ script = [], open, metadata, isAsBefore = false, ...policy }: 
       return chat(request('chat', user, { id: 't', messages: [{ id: await idOfTurn(), role: 'assistant', parts }] }))
     },
     'chat: stop': (user: string) => chat(request('chat/t/stop', user)),
+    'chat: drop m2': (user: string) => chat(request('chat/t/drop', user, { messageId: 'm2' })),
     'chat: read': (user: string) => chat(request('chat/t', user)),
     'chat: stream': (user: string) => chat(request('chat/t/stream', user)),
     'ag-ui: send': (user: string) => run(user, { messages: [{ id: 'm9', role: 'user', content: 'Hi' }] }),
@@ -219,6 +220,21 @@ test.for(CASES)(
     if (!isAllowed) expect(await threads.read('t')).toEqual(before)
   },
 )
+
+test('of a message in the queue open is shown the turn, and a guest cannot take out that of the admin (W52)', async () => {
+  const { threads, asked, begin, act } = shared({ script: STATUS.running })
+  await begin('guest', 'running')
+  const user = 'admin'
+  await threads.send('t', 'Hi', { messageId: 'm2', metadata: { user }, context: { user } })
+  expect(await act('chat: drop m2', 'guest')).toBe(403)
+  expect((await threads.read('t')).queued).toHaveLength(1)
+  expect(await act('chat: drop m2', 'admin')).toBe(204)
+  expect((await threads.read('t')).queued).toEqual([])
+  expect(asked).toEqual([
+    ['guest', 'drop', 'admin'],
+    ['admin', 'drop', 'admin'],
+  ])
+})
 
 test('a request that turns out to do more is refused by the second question, and nothing has changed (W52)', async () => {
   for (const [given, act, more, status] of [

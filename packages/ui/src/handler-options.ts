@@ -71,9 +71,10 @@ export interface HandlerOptions<Context = unknown> extends Present {
  * - `retry`: it continues a failed turn.
  * - `answer`: it answers questions of the waiting turn.
  * - `stop`: it stops a turn, also because its message preempts the turn or is written instead of an answer.
+ * - `drop`: it takes a message out of the queue.
  * - `read`: it changes nothing.
  */
-export type Action = 'send' | 'steer' | 'edit' | 'regenerate' | 'rewind' | 'retry' | 'answer' | 'stop' | 'read'
+export type Action = 'send' | 'steer' | 'edit' | 'regenerate' | 'rewind' | 'retry' | 'answer' | 'stop' | 'drop' | 'read'
 
 /** What `open` is asked. */
 export interface Access {

@@ -123,6 +123,13 @@ export class Visit<Context> {
     await this.make('stop', STOP, (expected) => this.#options.threads.stop(this.#thread, { queue, signal, expected }))
   }
 
+  /** Takes a message out of the queue. */
+  async drop(messageId: string): Promise<void> {
+    const change = { type: 'drop', messageId } as const
+    await this.ask('drop', change)
+    await this.make('drop', change, (expected) => this.#options.threads.drop(this.#thread, messageId, { expected }))
+  }
+
   /** @throws {TurnChangedError} `open` was shown another turn. */
   checkTurn(turn: string | undefined): void {
     for (const shown of this.#shown) if (shown !== turn) throw new TurnChangedError('the turn has changed')

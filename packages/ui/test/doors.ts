@@ -21,6 +21,7 @@ export const ROUTES: Readonly<Record<string, readonly [method: string, path: str
   'chat: read': ['GET', `${CHAT}/t`],
   'chat: stream': ['GET', `${CHAT}/t/stream`],
   'chat: stop': ['POST', `${CHAT}/t/stop`],
+  'chat: drop': ['POST', `${CHAT}/t/drop`, { messageId: 'm1' }],
   'ag-ui: run': ['POST', AG_UI, { threadId: 't', runId: 'r', messages: [{ ...message, id: 'm2' }] }],
   'ag-ui: retry': ['POST', AG_UI, { threadId: 't', runId: 'r', messages: [], forwardedProps: { retry: true } }],
   'ag-ui: answer': [

@@ -174,6 +174,22 @@ test('a stop drops the queued messages if it says so, and otherwise keeps them f
   }
 })
 
+test('a message is taken out of the queue as long as its turn has not begun (UI2)', async () => {
+  const { handler, threads, open: go } = open()
+  const running = await threads.send('t', 'slow', { messageId: 'm1' })
+  await threads.send('t', 'hello', { messageId: 'm2' })
+  const drop = async (body: object) => (await post(handler, '/t/drop', body)).status
+  expect([await drop({}), await drop({ messageId: 'm1' }), await drop({ messageId: 'm3' })]).toEqual([400, 404, 404])
+  expect((await threads.read('t')).queued).toHaveLength(1)
+  expect([await drop({ messageId: 'm2' }), await drop({ messageId: 'm2' })]).toEqual([204, 204])
+  expect(await threads.read('t')).toMatchObject({ status: 'running', queued: [] })
+  go()
+  await running.result
+  expect((await threads.read('t')).turns).toHaveLength(1)
+  const form = new Request('http://chat.test/api/chat/t/drop', { method: 'POST', body: '{"messageId":"m1"}' })
+  expect((await handler(form)).status).toBe(415)
+})
+
 test('a message that a page sends as it was in the queue is not shown as queued (UI2)', async () => {
   const { handler } = open()
   const sent = async (metadata: unknown) => {

@@ -12,7 +12,7 @@ import { jsonResponse, noContent, refusalResponse } from '../responses.ts'
 import { cardIdOf } from '../turn/card.ts'
 import { questionOf } from '../turn/question-of.ts'
 import { Visit } from '../visit.ts'
-import { answersTo, type ChatRequest, ChatRequestError, chatRequest, queueIn } from './chat-request.ts'
+import { answersTo, type ChatRequest, ChatRequestError, chatRequest, messageIdIn, queueIn } from './chat-request.ts'
 import { type HistoryOptions, toUIMessages } from './history.ts'
 import { type StreamOptions, streamResponse } from './stream.ts'
 
@@ -37,6 +37,7 @@ const LATE = 30_000
  * - `GET base/:id`: `{ status, messages }`, the thread as UI messages.
  * - `GET base/:id/stream`: the running turn from its beginning; for 30 s also a turn that has ended or asked a question; otherwise 204.
  * - `POST base/:id/stop`: stops the turn; 204. With the body `{ queue: 'drop' }` it also drops the queued messages.
+ * - `POST base/:id/drop` with the body `{ messageId }`: takes this message out of the queue; 204.
  *
  * A request that fails has a sentence as its response, and the name of the error in the header `x-error`: 400 if it is malformed, 403 if `allow` or `open`
  * returned a value that does not admit it, 404 for an unknown path or message, 409 if the thread is in the wrong state for it, 410 for a deleted
@@ -66,8 +67,7 @@ export function chatHandler<Context = unknown>(
   }
 
   async function post(request: Request, report: Report): Promise<Response> {
-    if (!isJson(request))
-      return refusalResponse('UnsupportedMediaType', { status: 415, message: 'The body must be application/json.' })
+    if (!isJson(request)) return refusalResponse('UnsupportedMediaType', NOT_JSON)
     const asked = chatRequest(await jsonBody(request, maxBytes), files)
     const { thread } = asked
     const visit = new Visit<Context>(given, request, thread)
@@ -91,10 +91,15 @@ export function chatHandler<Context = unknown>(
   async function ofThread(request: Request, report: Report, thread: string, route: string): Promise<Response> {
     if (route === 'POST stop' && mayBeForged(request))
       return refusalResponse('CrossSiteRequest', { status: 403, message: CROSS_SITE })
-    const queue = route === 'POST stop' && isJson(request) ? queueIn(await jsonBody(request, maxBytes)) : 'keep'
+    if (route === 'POST drop' && !isJson(request)) return refusalResponse('UnsupportedMediaType', NOT_JSON)
+    const body = request.method === 'POST' && isJson(request) ? await jsonBody(request, maxBytes) : {}
     const visit = new Visit<Context>(given, request, thread)
     if (route === 'POST stop') {
-      await visit.stop(request.signal, queue)
+      await visit.stop(request.signal, queueIn(body))
+      return noContent()
+    }
+    if (route === 'POST drop') {
+      await visit.drop(messageIdIn(body))
       return noContent()
     }
     await visit.ask('read', undefined)
@@ -121,7 +126,9 @@ export function chatHandler<Context = unknown>(
   }
 }
 
-const ROUTES_OF_THREAD = ['GET ', 'GET stream', 'POST stop']
+const NOT_JSON = { status: 415, message: 'The body must be application/json.' }
+
+const ROUTES_OF_THREAD = ['GET ', 'GET stream', 'POST stop', 'POST drop']
 
 function notFound(): Response {
   return refusalResponse('NotFound', { status: 404, message: 'Not found.' })

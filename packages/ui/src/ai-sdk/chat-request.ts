@@ -99,6 +99,13 @@ export function queueIn(body: unknown): 'keep' | 'drop' {
   return queue
 }
 
+/** @throws {MalformedBodyError} It names no message. */
+export function messageIdIn(body: unknown): string {
+  const { messageId } = isRecord(body) ? body : {}
+  if (typeof messageId !== 'string') throw new MalformedBodyError('messageId', 'a text')
+  return messageId
+}
+
 function answersIn(answers: unknown): Readonly<Record<string, Json>> {
   if (!isRecord(answers))
     throw new MalformedBodyError('answers', 'an object with an answer for the id of each question')
