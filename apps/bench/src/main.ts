@@ -111,12 +111,14 @@ async function threadCost(runs: number, signal: AbortSignal): Promise<number> {
 /** 1 if a step is saved too often, or its time grows faster than its calls. The measurement is loaded only here, because that takes memory and time. */
 async function savesOfSteps(runs: number, signal: AbortSignal): Promise<number> {
   const { measureSaves, STEPS } = await import('./saves/measure-saves.ts')
+  const { measureBlocks } = await import('./saves/measure-blocks.ts')
   const { savesBars, savesTable } = await import('./saves/table.ts')
   const costs = await shownParts('{value} of {total} steps', { parts: STEPS }, (onStep) =>
     measureSaves({ runs, signal, onStep }),
   )
-  console.log(savesTable(costs))
-  return savesBars(costs).every(({ met }) => met) ? 0 : 1
+  const blocks = await measureBlocks(runs, signal)
+  console.log(savesTable(costs, blocks))
+  return savesBars(costs, blocks).every(({ met }) => met) ? 0 : 1
 }
 
 /** 1 if PostgreSQL is not installed. The measurement is loaded only here, because that takes memory and time. */

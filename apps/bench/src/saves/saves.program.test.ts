@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { measureBlocks } from './measure-blocks.ts'
 import { measureSaves, type StepCost } from './measure-saves.ts'
 import { savesBars, savesTable } from './table.ts'
 
@@ -14,6 +15,14 @@ test('on each store a step of reads and of external calls is saved a few times, 
 const cost = (calls: number, saves: number, cpuMs: number): StepCost => {
   return { store: 'memory', effect: 'read', calls, saves, cpuMs }
 }
+
+test('the longest turn of the event loop is measured without middleware and with standard() (W61)', async () => {
+  const blocks = await measureBlocks(1, new AbortController().signal)
+  expect(blocks.map(({ title }) => title)).toEqual(['without middleware', 'with standard()'])
+  for (const { ms } of blocks) expect(ms).toBeGreaterThan(0)
+  const [bar] = savesBars([], [{ title: 'with standard()', ms: 21 }])
+  expect(bar).toMatchObject({ worst: 21, met: false })
+}, 60_000)
 
 test('a step may be saved 40 times, and the time may grow with the number of calls', () => {
   const met = (costs: readonly StepCost[]) => savesBars(costs).map(({ worst, met }) => [worst, met])

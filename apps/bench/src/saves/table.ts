@@ -4,6 +4,7 @@ import { styleText } from 'node:util'
 import { bareTable } from '../bare-table.ts'
 import { type Bar, barText, worstOf } from '../bars.ts'
 import { milliseconds } from '../format.ts'
+import type { Block } from './measure-blocks.ts'
 import { COUNTS, EFFECTS, STORES, type StepCost } from './measure-saves.ts'
 
 /** How often a step may be saved, however many calls it has. */
@@ -12,7 +13,10 @@ export const SAVES_LIMIT = 40
 /** How much more CPU time each of 1,000 calls may take than each of 100. */
 export const GROWTH_LIMIT = 2
 
-export function savesBars(costs: readonly StepCost[]): readonly Bar[] {
+/** How many milliseconds of CPU time one turn of the event loop may take. */
+export const BLOCK_LIMIT = 20
+
+export function savesBars(costs: readonly StepCost[], blocks: readonly Block[] = []): readonly Bar[] {
   const whereOf = ({ store, effect, calls }: StepCost) => `${store}, ${calls} ${effect}`
   const growths = costs.flatMap((cost) => {
     const { store, effect, calls, cpuMs } = cost
@@ -32,10 +36,14 @@ export function savesBars(costs: readonly StepCost[]): readonly Bar[] {
       costs.map((cost) => ({ value: cost.saves, where: whereOf(cost) })),
     ),
     ...worstOf(growth, growths),
+    ...worstOf(
+      { title: `1,000 calls hold the event loop at most ${BLOCK_LIMIT} ms`, limit: BLOCK_LIMIT },
+      blocks.map(({ title, ms }) => ({ value: ms, where: `a run ${title}` })),
+    ),
   ]
 }
 
-export function savesTable(costs: readonly StepCost[]): string {
+export function savesTable(costs: readonly StepCost[], blocks: readonly Block[] = []): string {
   const columns = [
     { head: '', width: 26 },
     ...COUNTS.map((calls) => ({ head: `${calls.toLocaleString('en')} calls`, width: 22 })),
@@ -49,7 +57,7 @@ export function savesTable(costs: readonly StepCost[]): string {
       }),
     ]),
   )
-  const bars = savesBars(costs).map((bar) => styleText(bar.met ? 'green' : 'red', barText(bar)))
+  const bars = savesBars(costs, blocks).map((bar) => styleText(bar.met ? 'green' : 'red', barText(bar)))
   const notes = [
     'The calls of one step, of a tool that answers at once. Saves: the maximum of the runs. Time: CPU of this process for the whole run, the median.',
     ...(costs.some(({ store }) => store === 'PostgreSQL') ? [] : ['PostgreSQL is not installed.']),

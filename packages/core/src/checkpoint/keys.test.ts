@@ -1,4 +1,5 @@
 import { beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
 import { early } from '../../test/early-calls.ts'
 import { toolOf } from '../../test/tools.ts'
@@ -11,8 +12,10 @@ import {
   type Middleware,
   map,
   memoryStore,
+  tool,
 } from '../index.ts'
 import { call, collect, fail, respond, type ScriptedResponse, say, scriptedModel, wait } from '../testing.ts'
+import { hash } from '../vocabulary/hash.ts'
 import { signed } from './checksum.ts'
 
 // No two calls of a run have the same key, whichever process makes them.
@@ -138,4 +141,61 @@ test('a further equal call has a new key, in whatever order a checkpoint contain
   keys = []
   await settled(agentOf([respond(holds('a'), holds('b'), holds('c')), done]).resume(from))
   expect(keys).toEqual([expect.stringMatching(/\/2$/)])
+})
+
+// Found in eight seconds.
+const ONE = { n: '1ct78m927hm' }
+const OTHER = { n: 'kcb82fnoao' }
+
+const note = tool({
+  name: 'note',
+  description: 'Notes.',
+  input: z.object({ n: z.string() }),
+  effect: 'idempotent',
+  execute(_, { idempotencyKey }) {
+    keys.push(idempotencyKey)
+    return 'noted'
+  },
+})
+
+const noting = (responses: readonly ScriptedResponse[], options: Partial<AgentOptions> = {}) =>
+  agentOf(responses, { tools: [note], ...options })
+
+async function keysOf(...inputs: readonly { readonly n: string }[]): Promise<readonly string[]> {
+  keys = []
+  const calls = inputs.map((input) => call('note', input))
+  await settled(noting([respond(...calls), done]).stream('Go', { id: 'order-17' }))
+  return keys
+}
+
+test('two calls whose inputs have one hash have different keys, also in two runs with one id and without a store (H25, W51)', async () => {
+  expect(hash(JSON.stringify(ONE))).toBe(hash(JSON.stringify(OTHER)))
+  const both = await keysOf(ONE, OTHER)
+  expect(both).toEqual([...(await keysOf(ONE)), ...(await keysOf(OTHER))])
+  expect(new Set(both).size).toBe(2)
+})
+
+test('a key is short, and where no hash can be computed at once it has the input as it is (H25)', async () => {
+  const [key = ''] = await keysOf({ n: 'x'.repeat(10_000) })
+  expect(key).toMatch(/^order-17\/1\/note\/[\w-]{43}\/0$/)
+  const builtin = vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never)
+  const [first = '', second = ''] = await keysOf(ONE, OTHER)
+  builtin.mockRestore()
+  expect(decodeURIComponent(first)).toMatch(/^order-17\/1\/note\/\[{"n":"1ct78m927hm"},null\]\/0$/)
+  expect(decodeURIComponent(second)).toMatch(/^order-17\/1\/note\/\[{"n":"kcb82fnoao"},null\]\/0$/)
+})
+
+test('a call of an older checkpoint keeps its key, which has a hash of 53 bits, and a further equal call has another one (H25, L18)', async () => {
+  const checkpoints = memoryStore()
+  const slowly = { ...note, execute: () => sleep(5_000) }
+  const options = { tools: [slowly], middleware: [early], checkpoints }
+  const run = noting([respond(call('note', ONE), wait(5_000))], options).stream('Go', { id: 'order-17' })
+  const { checksum: _, ...left } = await killedAfter(300, run, checkpoints)
+  const old = `order-17/1/note/${hash(JSON.stringify(ONE))}/0`
+  const from = signed({ ...left, calls: left.calls.map((one) => ({ ...one, key: old })) })
+  keys = []
+  const responses = [respond(call('note', ONE), call('note', ONE)), done]
+  const resumed = noting(responses).resume(from, {}, { rerun: ['read', 'idempotent'] })
+  expect((await settled(resumed)).result?.status).toBe('completed')
+  expect(keys).toEqual([old, expect.stringMatching(/^order-17\/1\/note\/[\w-]{43}\/1$/)])
 })

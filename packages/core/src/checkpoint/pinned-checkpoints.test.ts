@@ -10,8 +10,8 @@ import { StandingClock } from '../../test/standing-clock.ts'
 // were made that a settled call had made and that were never entered (L20), when no event
 // was lost any more at the end of a loop inside a `wrapAgent` (W1), when the limits of an early start held after a resume, too (W4), when
 // the result of a call that was cut off told what had run inside it, when a call that only asked a question was no longer said to have
-// happened (L7), and when the id of a new question began to contain the run, the address and the number as they are (L5). Its
-// random part is left out of the outcomes.
+// happened (L7), when the id of a new question began to contain the run, the address and the number as they are (L5), and when the keys of new
+// calls began to have the SHA-256 of their input (H25); calls of these checkpoints keep their keys. The random part of an id is left out of the outcomes.
 
 const clock = new StandingClock()
 

@@ -8,7 +8,7 @@ import { hasAbandoned, isEntered, nextInvocation } from '../machine/call.ts'
 import { attemptCounted, executionWanted, movedTo } from '../machine/decide-call.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { Execution } from '../state/execution.ts'
-import { canonicalInput } from '../vocabulary/canonical.ts'
+import { canonical } from '../vocabulary/canonical.ts'
 import { AgentError, RunStop } from '../vocabulary/errors.ts'
 import { copyOfJson } from '../vocabulary/frozen.ts'
 import { hash } from '../vocabulary/hash.ts'
@@ -157,7 +157,7 @@ function inSpan<Result>(place: InSlot<Result>): Flow<Progress, Result> {
 function inputOf({ call, rest, outcomes }: CallEntry, made: ToolCall): string | undefined {
   if (made.input === call.input || made.input === rest?.started.input) return undefined
   const text = textOf(made)
-  if (text === canonicalInput(call)) return undefined
+  if (text === canonical(call.input)) return undefined
   // An earlier version saved only a hash.
   const old = hash(text)
   return outcomes.hasInput(old) ? old : text
@@ -166,7 +166,7 @@ function inputOf({ call, rest, outcomes }: CallEntry, made: ToolCall): string | 
 /** Returns the canonical text of a call's input; the empty text if it is not JSON, which a wrap may pass on. Such inputs are distinguished only by their order. */
 function textOf(call: ToolCall): string {
   try {
-    return canonicalInput(call)
+    return canonical(call.input)
   } catch {
     return ''
   }

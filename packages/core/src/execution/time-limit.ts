@@ -39,8 +39,6 @@ export class TimeLimit {
     let closed = false
     try {
       for (;;) {
-        const turn = turnIfDue()
-        if (turn) await turn
         // The time limit or an abort came while a reader processed the last report.
         if (this.#error) throw this.#error
         this.#options.signal.throwIfAborted()
@@ -51,6 +49,8 @@ export class TimeLimit {
         }
         if (!isRecord(step.value)) throw new TypeError(`${this.#options.tool} ${NO_PROGRESS}`)
         yield step.value
+        const turn = turnIfDue()
+        if (turn) await turn
       }
     } finally {
       // Runs the generator's `finally` blocks. If it still waits for something, they run at its next yield (I14).

@@ -15,13 +15,11 @@ let events = 0
 const waiting: (() => void)[] = []
 
 /**
- * Call this at each event of a flow. Returns nothing while the turn may go on. Otherwise the promise resolves in a later turn, in which the
- * flow that has waited longest continues first.
+ * Call this at each event of a flow. Returns nothing while the turn may go on. Otherwise the promise resolves in a later turn. All who wait
+ * continue in the order in which they came, and nobody overtakes them.
  */
 export function turnIfDue(): Promise<void> | undefined {
-  if (began === undefined) begin()
-  else if (isOver(began)) return new Promise((resolve) => waiting.push(resolve))
-  return undefined
+  return waiting.length > 0 || isOver() ? new Promise((resolve) => waiting.push(resolve)) : undefined
 }
 
 /**
@@ -36,22 +34,26 @@ export function rejectInTurn(error: unknown): Promise<never> {
   return unheard(refuse())
 }
 
-function isOver(began: number): boolean {
+/** Whether the turn has lasted long enough. It begins with the first look at it. */
+function isOver(): boolean {
+  if (began === undefined) {
+    began = clock.now()
+    events = 0
+    atNextTurn()
+  }
   return performance === clock ? clock.now() - began >= LONGEST : ++events >= MOST_EVENTS
-}
-
-function begin(): void {
-  began = clock.now()
-  events = 0
-  atNextTurn()
 }
 
 function next(): void {
   began = undefined
-  const goOn = waiting.shift()
-  if (!goOn) return
-  begin()
   goOn()
+}
+
+/** Lets those who wait continue one after the other, until the turn is over. */
+function goOn(): void {
+  if (waiting.length === 0 || isOver()) return
+  waiting.shift()?.()
+  queueMicrotask(goOn)
 }
 
 const atNextTurn: () => void = scheduler()

@@ -52,7 +52,7 @@ export async function load(run: RunState, { from, answers, rerun }: Resumption):
   run.usage = checkpoint.usage
   run.events.warnings.push(...checkpoint.warnings)
   loadSteps(run, checkpoint)
-  run.calls.table.restoreSpentKeys(checkpoint.steps.current?.number, checkpoint.spentKeys)
+  run.calls.table.restoreSpentKeys(checkpoint.spentKeys)
   if (hasFinalAnswer(checkpoint)) run.inbox.end()
   else run.inbox.restore(checkpoint.sent)
   run.unknown = checkpoint.unknown

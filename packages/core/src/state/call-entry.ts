@@ -47,10 +47,10 @@ export interface CallHome {
   readonly turns: Turns
   put(entry: CallEntry): void
   of(number: number): CallEntry | undefined
-  childrenOf(entry: CallEntry): readonly CallEntry[]
+  allOf(numbers: readonly number[]): readonly CallEntry[]
   stop(entries: readonly CallEntry[], reason: unknown, grace: number): void
   numberOf(stop: RunStop): number
-  knownNumberOf(stop: RunStop): number | undefined
+  knownNumberOf(stop: RunStop): number
   stopOf(number: number | undefined): RunStop | undefined
   isUndone(key: string): boolean
   contentFor(step: number, call: ToolCall, key: string): number
@@ -182,7 +182,7 @@ export class CallEntry {
 
   /** Its inner calls. */
   get children(): readonly CallEntry[] {
-    return this.table.childrenOf(this)
+    return this.table.allOf(this.state.children)
   }
 
   /** Neither committed nor discarded. */
@@ -225,8 +225,7 @@ export class CallEntry {
 
   /** Whether this call, or an inner call, asks this question. */
   asks(question: RunStop): boolean {
-    const number = this.table.knownNumberOf(question)
-    return number !== undefined && hasQuestion(this.table.state, this.state, number)
+    return hasQuestion(this.table.state, this.state, this.table.knownNumberOf(question))
   }
 
   /** Records that its tool, or a wrap around it, asks a question. */

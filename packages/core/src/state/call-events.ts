@@ -101,7 +101,7 @@ export class CallEvents {
    * members is shown with its complete input.
    */
   show(entry: CallEntry, call: ToolCall = entry.call): void {
-    for (const one of callShown(entry.table.state, entry.number).flatMap((number) => entry.table.of(number) ?? [])) {
+    for (const one of entry.table.allOf(callShown(entry.table.state, entry.number))) {
       const events = this.#waiting.get(one)
       this.#waiting.delete(one)
       for (let event = events?.take(); event; event = events?.take()) {

@@ -3,7 +3,7 @@
 import { type Calls, isPast, noCalls } from '../machine/calls.ts'
 import { withContent } from '../machine/decide-call.ts'
 import { callForgotten, callStopped } from '../machine/decide-calls.ts'
-import { inputHash, sameCall } from '../vocabulary/canonical.ts'
+import { inputKey } from '../vocabulary/canonical.ts'
 import type { RunStop } from '../vocabulary/errors.ts'
 import type { DiscardCause } from '../vocabulary/events.ts'
 import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
@@ -24,11 +24,12 @@ export interface PastCall {
   readonly promise: Promise<ToolMessage> | undefined
 }
 
-/** Calls with the same step, tool and hash of the input. Calls with equal inputs have the same content. */
+/** Calls with the same step, tool and input. */
 interface Alike {
   /** The last part of the next key. */
   next: number
-  readonly contents: { readonly call: ToolCall; readonly content: number }[]
+  /** The content number of all of them. */
+  readonly content: number
 }
 
 export class CallTable implements CallHome {
@@ -45,25 +46,24 @@ export class CallTable implements CallHome {
   readonly #runId: string
   /** Whether an undo of a call with this key had begun before the resume. */
   readonly isUndone: (key: string) => boolean
-  /** Keys of calls of a step that were discarded before the resume. */
-  #spent: { readonly step: number | undefined; readonly keys: readonly string[] } = { step: undefined, keys: [] }
+  /** Keys of calls that were discarded before the resume. */
+  #spent: readonly string[] = []
 
   constructor(runId = '', isUndone: (key: string) => boolean = () => false) {
     this.#runId = runId
     this.isUndone = isUndone
   }
 
-  /** Called when the current step continues from a checkpoint with these {@link spentKeys}. */
-  restoreSpentKeys(step: number | undefined, keys: readonly string[] = []): void {
-    this.#spent = { step, keys }
+  /** Called when the run continues from a checkpoint with these {@link spentKeys}. */
+  restoreSpentKeys(keys: readonly string[] = []): void {
+    this.#spent = keys
   }
 
   /** Returns the keys of calls of a step that were discarded, which no other call may use. A call whose fate a resume decides keeps its key. */
   spentKeys(step: number | undefined): readonly string[] {
-    const isSpent = ({ state }: CallEntry) =>
-      state.fate === 'discarded' && !state.kept && state.isRequested && state.step === step
-    const before = this.#spent.step === step ? this.#spent.keys : []
-    return [...new Set([...before, ...this.entries().flatMap((entry) => (isSpent(entry) ? [entry.key] : []))])]
+    const spent = this.entries().filter(({ state }) => state.fate === 'discarded' && !state.kept && state.isRequested)
+    const keys = new Set([...this.#spent, ...spent.map(({ key }) => key)])
+    return [...keys].filter((key) => key.startsWith(`${this.#runId}/${step}/`))
   }
 
   /** Adds a call. */
@@ -73,23 +73,26 @@ export class CallTable implements CallHome {
 
   /** Makes a call findable by its id. */
   add(entry: CallEntry): void {
-    for (const id of [entry.call.id, entry.id]) this.#byScopedId.set(scopedId(id, ownerOf(entry)), entry)
+    for (const id of [entry.call.id, entry.id]) this.#byScopedId.set(idIn(entry, id), entry)
   }
 
   /**
-   * Returns the key of a call that is about to be made: run, step, tool, a hash of the input, and its number among equal calls of its step. It does
-   * not contain the provider's id, which changes on a retry, except for a call that no response requested. The key of an inner call is its maker's
+   * Returns the key of a call that is about to be made: run, step, tool, {@link inputKey}, and its number among equal calls of its step. It does not
+   * contain the provider's id, which changes on a retry, except for a call that no response requested. The key of an inner call is its maker's
    * key with its id.
    */
   keyOf(call: ToolCall, step: number, isRequested: boolean, maker?: CallEntry): string {
-    if (maker && !isRequested) return scopedId(call.id, maker.key)
-    const alike = alikeOf(step, call)
-    const stem = `${this.#runId}/${alike}/`
-    if (!isRequested) return stem + JSON.stringify(call.id)
+    if (!isRequested) return scopedId(call.id, maker?.key ?? this.#stemOf(step, call))
+    const stem = this.#stemOf(step, call)
     // Numbers continue after the last one, because a checkpoint lacks earlier calls that were discarded.
-    let number = this.#alike.get(alike)?.next ?? 0
-    while (this.isUndone(stem + number) || this.#spent.keys.includes(stem + number)) number++
-    return stem + number
+    let number = this.#alike.get(stem)?.next ?? 0
+    while (this.isUndone(`${stem}/${number}`) || this.#spent.includes(`${stem}/${number}`)) number++
+    return `${stem}/${number}`
+  }
+
+  /** The begin of the keys of calls of a step with the same tool and input. */
+  #stemOf(step: number, call: ToolCall): string {
+    return `${this.#runId}/${step}/${call.name}/${inputKey(call)}`
   }
 
   /** The key of a call whose input is not complete yet. It is based on its id. */
@@ -99,45 +102,42 @@ export class CallTable implements CallHome {
 
   /** Called when the input of a call that began with its needed members is complete. The call gets its key, and can be joined. */
   complete(entry: CallEntry, call: ToolCall): void {
-    const children = this.childrenOf(entry)
-    for (const child of children) this.#byScopedId.delete(scopedId(child.id, ownerOf(child)))
+    const children = this.allOf(entry.state.children)
+    for (const child of children) this.#byScopedId.delete(idIn(child, child.id))
     entry.key = this.keyOf(call, entry.state.step, true)
-    for (const child of children) this.#byScopedId.set(scopedId(child.id, ownerOf(child)), child)
+    for (const child of children) this.#byScopedId.set(idIn(child, child.id), child)
     entry.call = call
     entry.decide(withContent(entry.state, this.contentFor(entry.state.step, call, entry.key)))
   }
 
   /** Returns the content number of a call of this step, if a call with equal content exists. */
   contentOf(step: number, call: ToolCall): number | undefined {
-    if (this.#alike.size === 0) return undefined
-    return this.#alike.get(alikeOf(step, call))?.contents.find((one) => sameCall(one.call, call))?.content
+    return this.#alike.get(this.#stemOf(step, call))?.content
   }
 
   /** Returns the content number of a call that has this key now: a new number if no equal call exists. */
   contentFor(step: number, call: ToolCall, key: string): number {
-    const stem = alikeOf(step, call)
-    const alike = this.#alike.get(stem) ?? { next: 0, contents: [] }
+    const stem = this.#stemOf(step, call)
+    const alike = this.#alike.get(stem) ?? { next: 0, content: ++this.#contents }
     this.#alike.set(stem, alike)
     // Calls of a checkpoint come in the order in which they were made, which may differ from the order of their keys.
     alike.next = Math.max(alike.next, Number(key.slice(key.lastIndexOf('/') + 1)) + 1)
-    let same = alike.contents.find((one) => sameCall(one.call, call))
-    if (!same) alike.contents.push((same = { call, content: ++this.#contents }))
-    return same.content
+    return alike.content
   }
 
   /** The number of a stop for use in a state. A new stop is added. */
   numberOf(stop: RunStop): number {
-    return this.knownNumberOf(stop) ?? this.#stops.push(stop) - 1
+    const known = this.knownNumberOf(stop)
+    return known < 0 ? this.#stops.push(stop) - 1 : known
   }
 
-  /** The number of a stop that is already used in a state. */
-  knownNumberOf(stop: RunStop): number | undefined {
-    const place = this.#stops.indexOf(stop)
-    return place < 0 ? undefined : place
+  /** The number of a stop that is already used in a state; -1 for another one. */
+  knownNumberOf(stop: RunStop): number {
+    return this.#stops.indexOf(stop)
   }
 
   stopOf(number: number | undefined): RunStop | undefined {
-    return number === undefined ? undefined : this.#stops[number]
+    return this.#stops[number ?? -1]
   }
 
   of(number: number): CallEntry | undefined {
@@ -157,8 +157,7 @@ export class CallTable implements CallHome {
 
   /** The latest call with this id, with any maker. */
   latest(id: string): CallEntry | PastCall | undefined {
-    const isIt = (one: CallEntry | PastCall) => one.id === id
-    return this.entries().findLast(isIt) ?? [...this.#past.values()].findLast(isIt)
+    return [...this.#past.values(), ...this.entries()].findLast((one) => one.id === id)
   }
 
   /** The calls in the order in which they were made, without the work of background calls. */
@@ -171,8 +170,9 @@ export class CallTable implements CallHome {
     return [...this.#entries.values()].filter(({ state }) => state.work)
   }
 
-  childrenOf({ state }: CallEntry): CallEntry[] {
-    return state.children.flatMap((child) => this.#entries.get(child) ?? [])
+  /** The calls with these numbers that the table has. */
+  allOf(numbers: readonly number[]): CallEntry[] {
+    return numbers.flatMap((number) => this.#entries.get(number) ?? [])
   }
 
   /** Records for all these calls and their inner calls that they stop, before any is stopped, because user code may react to a stop. */
@@ -180,7 +180,7 @@ export class CallTable implements CallHome {
     const why = reason instanceof ToolCancelledError ? 'cancelled' : 'stopped'
     const known = entries.filter(({ number }) => this.#entries.has(number))
     const stopped = known.flatMap(({ number }) => callStopped(this.state, number, why))
-    for (const entry of stopped.flatMap((number) => this.of(number) ?? [])) entry.stop(reason, grace)
+    for (const entry of this.allOf(stopped)) entry.stop(reason, grace)
   }
 
   /**
@@ -202,10 +202,11 @@ export class CallTable implements CallHome {
     entry.leave()
     callForgotten(this.state, entry.number)
     this.#entries.delete(entry.number)
-    this.#alike.delete(alikeOf(entry.state.step, entry.call))
-    const past = pastCall(entry)
-    for (const id of [entry.call.id, entry.id]) {
-      const scoped = scopedId(id, ownerOf(entry))
+    const { id, call, status, discarded, promise, state } = entry
+    this.#alike.delete(this.#stemOf(state.step, call))
+    const past = { id, call, status, discarded, promise: discarded ? undefined : promise }
+    for (const one of [call.id, id]) {
+      const scoped = idIn(entry, one)
       if (this.#byScopedId.get(scoped) !== entry) continue
       this.#byScopedId.delete(scoped)
       this.#past.set(scoped, past)
@@ -214,17 +215,7 @@ export class CallTable implements CallHome {
 
   /** Called when a later attempt gave a call a new id. */
   renamed(entry: CallEntry): void {
-    this.#byScopedId.set(scopedId(entry.id, ownerOf(entry)), entry)
-  }
-}
-
-function pastCall({ id, call, status, discarded, promise }: CallEntry): PastCall {
-  return {
-    id,
-    call,
-    status,
-    discarded,
-    promise: discarded ? undefined : promise,
+    this.#byScopedId.set(idIn(entry, entry.id), entry)
   }
 }
 
@@ -233,11 +224,7 @@ function scopedId(id: string, ownerKey: string | undefined): string {
   return ownerKey === undefined ? id : `${ownerKey}/${JSON.stringify(id)}`
 }
 
-/** The key of the maker. A call that a response requests belongs to the response, even if a tool or wrap makes it. */
-function ownerOf({ state, makerKey }: CallEntry): string | undefined {
-  return state.isRequested ? undefined : makerKey
-}
-
-function alikeOf(step: number, call: ToolCall): string {
-  return `${step}/${call.name}/${inputHash(call)}`
+/** The id inside the maker of a call. A call that a response requests belongs to the response, even if a tool or wrap makes it. */
+function idIn({ state, makerKey }: CallEntry, id: string): string {
+  return scopedId(id, state.isRequested ? undefined : makerKey)
 }

@@ -11,7 +11,7 @@ import type { CallEntry } from '../state/call-entry.ts'
 import type { RunState } from '../state/run.ts'
 import { findTool, resolveAliases } from '../vocabulary/aliases.ts'
 import type { CallOptions } from '../vocabulary/call-options.ts'
-import { canonicalInput, sameCall } from '../vocabulary/canonical.ts'
+import { canonical, sameCall } from '../vocabulary/canonical.ts'
 import { RunStop } from '../vocabulary/errors.ts'
 import { freeze } from '../vocabulary/history.ts'
 import { boundedCall } from '../vocabulary/input-limits.ts'
@@ -67,7 +67,7 @@ function ownOf({ calls, config }: RunState, call: ToolCall): ToolCall {
   if (calls.attemptOf(call.id) !== undefined && Object.isFrozen(bounded)) return bounded
   const own = freeze(structuredClone(bounded))
   // Throws here if the call is not JSON, while its caller can still receive the error.
-  canonicalInput(own)
+  canonical(own.input)
   return own
 }
 

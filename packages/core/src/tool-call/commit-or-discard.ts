@@ -74,7 +74,7 @@ export function discard(run: RunState, entry: CallEntry, cause: DiscardCause): v
 }
 
 function tellAll(run: RunState, discarded: readonly number[], cause: DiscardCause): void {
-  const entries = discarded.flatMap((number) => run.calls.table.of(number) ?? [])
+  const entries = run.calls.table.allOf(discarded)
   for (const entry of entries) entry.decided.resolve()
   // The others come from a checkpoint and have not been requested since, so the reader sees no event for them.
   const made = entries.filter(({ state }) => state.course !== 'asleep')

@@ -41,6 +41,8 @@ export async function performCall(run: RunState, entry: CallEntry): Promise<Resu
     return !input || isDirect ? message : withInput(message, input)
   }
   try {
+    // It may have waited for its turn of the event loop.
+    entry.signal.throwIfAborted()
     // The result does not state what this function changes: it is how the agent reads inputs, as a schema is.
     const call = prepareInput
       ? boundedCall(await run.telemetry.inside(entry.parent, () => prepared(entry.call, prepareInput)), inputLimits)

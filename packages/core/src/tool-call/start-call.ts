@@ -1,5 +1,6 @@
 /** Starts a call, and settles it when its wraps have returned. */
 
+import { turnIfDue } from '../flow/event-loop.ts'
 import { follow, type LazyController } from '../flow/follow.ts'
 import { wasEntered } from '../machine/call.ts'
 import { begun, endOf, limited } from '../machine/decide-call.ts'
@@ -17,6 +18,9 @@ import { ToolDiscardedError } from '../vocabulary/tool-errors.ts'
 import { abortCalls, callEnded, closeCall } from './commit-or-discard.ts'
 import { cutOffResult } from './history-results.ts'
 import { performCall } from './perform-call.ts'
+
+/** This many calls of a run begin at once. The others wait for a turn of the event loop if it is due, in their order. */
+const AT_ONCE = 16
 
 interface Start {
   /** The tool or wrap that makes the call, or starts it early. */
@@ -95,6 +99,7 @@ function begin(run: RunState, entry: CallEntry): void {
 async function make(run: RunState, entry: CallEntry): Promise<ToolMessage> {
   let end: Ending = {}
   try {
+    if (entry.number > AT_ONCE) await turnIfDue()
     const made = await work(run, entry)
     const how = endOf(entry.state, made.isCutOff ? 'cut off' : 'result')
     if (how === 'none') throw new ToolDiscardedError(entry.call.id, entry.discarded ?? 'call_withdrawn')

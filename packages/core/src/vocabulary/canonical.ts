@@ -1,6 +1,6 @@
 /** Compares calls by their parsed inputs, independent of white space, key order and escapes. */
 
-import { hash, sortedMembers } from './hash.ts'
+import { sortedMembers } from './hash.ts'
 import { written } from './json-text.ts'
 import type { ToolCall } from './message.ts'
 
@@ -15,19 +15,20 @@ function leafText(value: unknown): string {
   return JSON.stringify(value) ?? 'null'
 }
 
-/** The canonical text of a call's input. Computed once per call: calls are frozen. */
-export const canonicalInput: (call: ToolCall) => string = oncePerCall(({ input }) => canonical(input))
+const keys = new WeakMap<ToolCall, string>()
 
-/** The hash of that text. It is kept where the text, which is as long as the input, is not. */
-export const inputHash: (call: ToolCall) => string = oncePerCall(({ input }) => hash(canonical(input)))
-
-function oncePerCall(textOf: (call: ToolCall) => string): (call: ToolCall) => string {
-  const texts = new WeakMap<ToolCall, string>()
-  return (call) => {
-    let text = texts.get(call)
-    if (text === undefined) texts.set(call, (text = textOf(call)))
-    return text
-  }
+/**
+ * Stands for the input of a call in keys: the SHA-256 of its canonical text. Where that cannot be computed at once, as in browsers, it is the text
+ * itself. Computed once per call: calls are frozen.
+ */
+export function inputKey(call: ToolCall): string {
+  const known = keys.get(call)
+  if (known) return known
+  const text = canonical([call.input, call.inputError])
+  const crypto = globalThis.process?.getBuiltinModule?.('node:crypto')
+  const key = crypto?.hash?.('sha256', text, 'base64url') ?? encodeURIComponent(text)
+  keys.set(call, key)
+  return key
 }
 
 /** Whether two inputs are equal as JSON. */
@@ -37,6 +38,5 @@ export function sameInput(a: unknown, b: unknown): boolean {
 
 /** Whether two calls have the same tool and equal input. Their ids are ignored. */
 export function sameCall(a: ToolCall, b: ToolCall): boolean {
-  if (a.name !== b.name || a.inputError !== b.inputError) return false
-  return a.input === b.input || canonicalInput(a) === canonicalInput(b)
+  return a === b || (a.name === b.name && inputKey(a) === inputKey(b))
 }
