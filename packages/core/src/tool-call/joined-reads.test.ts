@@ -1,7 +1,11 @@
-import { expect, test, vi } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { type Checkpoint, createAgent, type Middleware, type ToolMessage, textOf, tool } from '../index.ts'
 import { call, fail, respond, say, scriptedModel, wait } from '../testing.ts'
+
+afterEach(() => {
+  vi.useRealTimers()
+})
 
 /** Two parallel attempts: the first requests `get`; the second requests `put` and then, this many promise turns later, the same `get`. */
 async function seen(turns: number): Promise<string> {
@@ -192,5 +196,4 @@ test('a call of which one execution still reads and another one has written is j
   await vi.runAllTimersAsync()
   expect((await running).status).toBe('completed')
   expect(written).toHaveLength(1)
-  vi.useRealTimers()
 })

@@ -159,7 +159,7 @@ function early({ scenario, reached, journal }: Place): Middleware {
           (message) => journal.misled.push(...otherThan(call, message)),
           () => undefined,
         )
-        // Whoever waits until a call counts learns that it does not.
+        // The wrap waits until the call counts, and must hear it if it does not.
         run.stood(call.id).then(
           () => isDiscarded(call) && journal.misled.push(`${wordOf(call)} counts, and is discarded`),
           () => undefined,

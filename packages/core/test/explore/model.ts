@@ -1,4 +1,4 @@
-/** The models of a world: that of its runs says the calls of a scenario, one at a time, and that of an agent inside a call makes one call. */
+/** The models of a world: that of its runs requests the calls of a scenario, one at a time, and that of an agent inside a call makes one call. */
 
 import type { AssistantMessage, Message, Model, ModelEvent, ModelRequest, ToolCall } from '../../src/index.ts'
 import type { Place } from './place.ts'

@@ -32,7 +32,8 @@ function seenOf(events: readonly AgentEvent[]): unknown {
   const seen: Record<string, string[]> = {}
   for (const event of events) {
     if (!('callId' in event)) continue
-    const of = 'message' in event && typeof event.message === 'object' && 'callId' in event.message && event.message.callId
+    const of =
+      'message' in event && typeof event.message === 'object' && 'callId' in event.message && event.message.callId
     ;(seen[String(event.callId)] ??= []).push(`${event.type} ${of || ''}`)
   }
   return Object.entries(seen).sort()
