@@ -12,7 +12,8 @@ import { onThisMachine } from '../shared/local-requests.ts'
 import { hasKey } from '../shared/model.ts'
 import { chatAgent, contextFrom } from './agent.ts'
 import { sqliteTimes } from './sqlite-times.ts'
-import { shownTimes, type TimesStore } from './timelines.ts'
+import type { TimesStore } from './timelines.ts'
+import type { Times } from './times.ts'
 
 /** `page` is the folder of the page, and `devtools` their address, if they are on. */
 interface Served {
@@ -30,8 +31,12 @@ export function chatRoutes<C>(threads: Threads<C>, times: TimesStore, { page, de
   })
   const app = new Hono()
   app.all('/api/chat/*', ({ req }) => chat(req.raw))
-  app.get('/api/timelines', async (c) => c.json(await shownTimes(times, c.req.queries('turn') ?? [])))
-  app.get('/api/setup', (c) => c.json({ isDemo: !hasKey(), devtools }))
+  app.get('/api/times/:turn', async (c) => {
+    const found: Times | null = JSON.parse((await times.read(c.req.param('turn'))) ?? 'null')
+    const now = found?.state === 'open' ? { now: Date.now() - found.began } : {}
+    return c.json(found ? { ...found, ...now, run: devtools && found.run && `${devtools}/run/${found.run}` } : null)
+  })
+  app.get('/api/setup', (c) => c.json({ isDemo: !hasKey() }))
   app.use(serveStatic({ root: page }))
   return onThisMachine(app.fetch)
 }

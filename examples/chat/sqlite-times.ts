@@ -5,12 +5,11 @@ import type { TimesStore } from './timelines.ts'
 export function sqliteTimes(file: string): TimesStore & { close(): void } {
   const database = new DatabaseSync(file, { timeout: 1_000 })
   database.exec('CREATE TABLE IF NOT EXISTS timelines (turn TEXT PRIMARY KEY, times TEXT NOT NULL)')
-  const reading = database.prepare('SELECT turn, times FROM timelines WHERE turn IN (SELECT value FROM json_each(?))')
+  const reading = database.prepare('SELECT times FROM timelines WHERE turn = ?')
   const saving = database.prepare('INSERT OR REPLACE INTO timelines VALUES (?, ?)')
   return {
-    read: (turns) =>
-      new Map(reading.all(JSON.stringify(turns)).map((row) => [`${row.turn}`, JSON.parse(`${row.times}`)])),
-    save: (turn, times) => void saving.run(turn, JSON.stringify(times)),
+    read: (turn) => reading.get(turn)?.times?.toString(),
+    save: (turn, times) => void saving.run(turn, times),
     close: () => database.close(),
   }
 }

@@ -1,11 +1,11 @@
-import { createAgent, type Run, type Tool, tool } from '@meanwhile/core'
+import { type AgentResult, createAgent, type Run, type Tool, textOf, tool } from '@meanwhile/core'
 import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { approve, retryModel } from '@meanwhile/middleware'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { timelines } from './timelines.ts'
+import { type TimesStore, timelines } from './timelines.ts'
 import { type Times, totals } from './times.ts'
 
 beforeEach(() => void vi.useFakeTimers())
@@ -18,8 +18,23 @@ const book = tool({ name: 'book', description: 'Books.', input, execute })
 
 /** Runs an agent that plays this script, and answers each question after a minute. */
 async function timesOf(early: boolean, ...script: readonly ScriptResponse[]): Promise<Times> {
-  const kept = new Map<string, Times>()
-  const store = { read: () => kept, save: (turn: string, times: Times) => void kept.set(turn, structuredClone(times)) }
+  const store = memoryTimes()
+  await played(store, early, script)
+  const [times] = store.kept.values()
+  if (!times) throw new Error('no times')
+  return JSON.parse(times)
+}
+
+function memoryTimes() {
+  const kept = new Map<string, string>()
+  return {
+    kept,
+    read: (turn: string) => kept.get(turn),
+    save: (turn: string, times: string) => void kept.set(turn, times),
+  }
+}
+
+async function played(store: TimesStore, early: boolean, script: readonly ScriptResponse[]): Promise<AgentResult> {
   const isEarly = (_: Run) => early
   const agent = createAgent({
     model: scriptedModel([...script, respond(wait(50), say('Done.'))]),
@@ -38,12 +53,10 @@ async function timesOf(early: boolean, ...script: readonly ScriptResponse[]): Pr
       const answers = Object.fromEntries(result.interrupts.map(({ id }) => [id, { decision: 'allow' }]))
       result = await agent.resume(result.checkpoint, answers).result
     }
+    return result
   })()
   await vi.runAllTimersAsync()
-  await work
-  const [times] = kept.values()
-  if (!times) throw new Error('no times')
-  return times
+  return work
 }
 
 test('the line says of each position of the switch what the other one takes (UI2)', async () => {
@@ -70,4 +83,26 @@ test('a slow tool that starts in the middle of a text saves the rest of the text
   const response = respond(wait(100), call('look', { ms: 500 }), wait(300), say('There.'))
   expect(totals(await timesOf(true, response))).toEqual({ total: 650, other: 950 })
   expect(totals(await timesOf(false, response))).toEqual({ total: 950, other: 650 })
+})
+
+test('a store that fails is only a warning: the turn ends as it would, also after an answer (UI2)', async () => {
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  const full = () => {
+    throw new Error('the disk is full')
+  }
+  const script = [respond(wait(100), call('look', { ms: 300 }), call('book', { ms: 300 }))]
+  for (const broken of [{ save: full }, { read: full }, { save: () => Promise.reject(new Error('no database')) }]) {
+    const { status, messages } = await played({ ...memoryTimes(), ...broken }, true, script)
+    const results = messages.flatMap((message) => (message.role === 'tool' ? [textOf(message)] : []))
+    expect([status, results]).toEqual(['completed', ['done', 'done']])
+    expect(warn).toHaveBeenCalled()
+    warn.mockClear()
+  }
+  warn.mockRestore()
+})
+
+test('what a busy process has delayed after the response counts as neither saved nor lost (UI2)', () => {
+  const calls = [{ id: 'a', tool: 'book', start: 140, end: 240 }]
+  const late = { began: 0, state: 'ended', breaks: [], steps: [{ at: 0, end: 100, calls }] } as const
+  for (const early of [true, false]) expect(totals({ ...late, early })).toEqual({ total: 240, other: 240 })
 })

@@ -1,132 +1,99 @@
 /** A middleware that notes when the model writes and when the tools run, for the line and the picture under each answer. */
 
-import { type Awaitable, type Middleware, map, type Run, RunStop, runLocal, type ToolCall } from '@meanwhile/core'
+import { type AgentEvent, type Awaitable, type Middleware, map, messageOf, type Run } from '@meanwhile/core'
 import { trace } from '@opentelemetry/api'
-import { type CallTimes, type StepTimes, type Times, totals } from './times.ts'
+import { type Times, totals } from './times.ts'
 
-/** Keeps times by the id of the turn, which is the id of its runs. */
+/** Keeps times, as JSON, by the id of the turn, which is the id of its runs. */
 export interface TimesStore {
-  read(turns: readonly string[]): Awaitable<ReadonlyMap<string, Times>>
-  save(turn: string, times: Times): void
+  read(turn: string): Awaitable<string | undefined>
+  save(turn: string, times: string): Awaitable<void>
 }
 
-export async function shownTimes(store: TimesStore, turns: readonly string[]): Promise<Record<string, Times>> {
-  const found = [...(await store.read(turns))]
-  const now = ({ state, began }: Times) => (state === 'open' ? { now: Date.now() - began } : {})
-  return Object.fromEntries(found.map(([turn, times]) => [turn, { ...times, ...now(times) }]))
-}
-
-/** It must be the innermost middleware. `isEarly`: whether the tools of the run may start early. */
+/** If the store fails, that is only a warning: the answer has no picture. `isEarly`: whether the tools of the run may start early. */
 export function timelines(store: TimesStore, isEarly: (run: Run) => boolean): Middleware {
-  const recordOf = runLocal(() => new TurnRecord(store))
   return {
     name: 'timelines',
-    ignoresInput: true,
     async *wrapAgent(setup, next, run) {
-      const record = recordOf(run)
-      record.open(run.id, isEarly(run), (await store.read([run.id])).get(run.id))
-      try {
-        return yield* next(setup)
-      } finally {
-        record.close(run.signal.aborted ? 'cut' : 'ended')
+      const kept = await unlessItFails(async () => JSON.parse((await store.read(run.id)) ?? 'null'))
+      const times = begun(isEarly(run), kept ?? undefined)
+      const readers = new Set(setup.tools.filter(({ effect }) => effect === 'read').map(({ name }) => name))
+      let saved = ''
+      const save = () => {
+        const text = JSON.stringify(times)
+        if (text !== saved) void unlessItFails(() => store.save(run.id, text))
+        saved = text
       }
-    },
-    async *wrapModel(request, next, run) {
-      const record = recordOf(run)
-      const step = record.step()
-      const readers = new Set(run.setup.tools.filter(({ effect }) => effect === 'read').map(({ name }) => name))
+      save()
       try {
-        return yield* map(next(request), (event) => {
-          if (step.first === undefined && /-delta$|^tool-input-start$/.test(event.type)) record.note(step, 'first')
-          if (event.type === 'tool-input-closed' || event.type === 'tool-call') {
-            const call = record.call(event.call)
-            // A call that does more than read holds back the calls after it.
-            const isHeldBack = step.calls.some((one) => one !== call && one.ready === undefined)
-            if (call.ready === undefined && readers.has(call.tool) && !isHeldBack) record.note(call, 'ready')
-          }
+        return yield* map(next(setup), (event) => {
+          if (!event.path) note(times, event, readers)
+          save()
           return event
         })
-      } catch (error) {
-        step.isFailed = true
-        throw error
       } finally {
-        record.note(step, 'end')
+        end(times, run.signal.aborted ? 'cut' : 'ended', Date.now() - times.began)
+        save()
       }
     },
-    async *wrapToolCall(call, next, run) {
-      const record = recordOf(run)
-      const entry = record.call(call)
-      record.note(entry, 'start')
-      try {
-        const message = yield* next(call)
-        if (message.isError) entry.isFailed = true
-        return message
-      } catch (error) {
-        // A call that asks has not run.
-        if (error instanceof RunStop) delete entry.start
-        else entry.isFailed = true
-        throw error
-      } finally {
-        if (entry.start !== undefined) record.note(entry, 'end')
-      }
-    },
+  }
+}
+
+async function unlessItFails<Result>(work: () => Awaitable<Result>): Promise<Result | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    process.emitWarning(`The times of an answer are not kept: ${messageOf(error)}`)
+    return undefined
   }
 }
 
 type Draft<Of> = { -readonly [Key in keyof Of]: Of[Key] extends readonly (infer Item)[] ? Draft<Item>[] : Of[Key] }
 
-/** The times of one turn, saved with each change. */
-class TurnRecord {
-  readonly #store: TimesStore
-  #turn = ''
-  #times: Draft<Times> = { early: true, began: 0, state: 'open', steps: [], breaks: [] }
-
-  constructor(store: TimesStore) {
-    this.#store = store
+/** `kept`: of a turn that continues, after an answer or in another process. It goes on where its times end. */
+function begun(early: boolean, kept?: Draft<Times>): Draft<Times> {
+  const at = kept ? totals(kept).total : 0
+  const { traceId, spanId } = trace.getActiveSpan()?.spanContext() ?? {}
+  const run = traceId && { run: `${traceId}-${spanId}` }
+  const began = Date.now() - at
+  const times: Draft<Times> = { steps: [], breaks: [], ...kept, ...run, early, began, state: 'open' }
+  if (kept) {
+    times.breaks.push({ at, why: kept.state === 'ended' ? 'you' : 'restart' })
+    end(times, 'open', at)
   }
+  return times
+}
 
-  /** `kept`: of a turn that continues, after an answer or in another process. It goes on where its times end. */
-  open(turn: string, early: boolean, kept?: Times): void {
-    const at = kept ? totals(kept).total : 0
-    const { traceId, spanId } = trace.getActiveSpan()?.spanContext() ?? {}
-    this.#turn = turn
-    Object.assign(this.#times, structuredClone(kept), { early, began: Date.now() - at, state: 'open' })
-    if (traceId) this.#times.run = `${traceId}-${spanId}`
-    if (kept) this.#times.breaks.push({ at, why: kept.state === 'ended' ? 'you' : 'restart' })
-    for (const step of this.#times.steps) if (step.end === undefined) Object.assign(step, { end: at, isFailed: true })
-    this.#save()
+/** Nothing runs any more. */
+function end(times: Draft<Times>, state: Times['state'], at: number): void {
+  times.state = state
+  for (const step of times.steps) {
+    if (step.end === undefined) Object.assign(step, { end: at, isFailed: true })
+    for (const call of step.calls) if (call.start !== undefined) call.end ??= at
   }
+}
 
-  close(state: 'cut' | 'ended'): void {
-    this.#times.state = state
-    this.#save()
+function note({ began, steps }: Draft<Times>, event: AgentEvent, readers: ReadonlySet<string>): void {
+  const now = Date.now() - began
+  if (event.type === 'attempt-start') steps.push({ at: now, calls: [] })
+  const step = steps.at(-1)
+  if (!step) return
+  if (/-delta$|^tool-input-start$/.test(event.type)) step.first ??= now
+  if (event.type === 'message' && event.message.role === 'assistant') step.end ??= now
+  if (event.type === 'attempt-failed') Object.assign(step, { end: now, isFailed: true })
+  if (event.type === 'tool-input-closed' || event.type === 'tool-call') {
+    const { id, name: tool } = event.call
+    if (step.calls.some((call) => call.id === id)) return
+    // A call that does more than read holds back the calls after it.
+    const isReady = [...step.calls, { tool }].every((call) => readers.has(call.tool))
+    step.calls.push({ id, tool, ...(isReady && { ready: now }) })
   }
-
-  step(): Draft<StepTimes> {
-    const step: Draft<StepTimes> = { at: this.#now, calls: [] }
-    this.#times.steps.push(step)
-    this.#save()
-    return step
-  }
-
-  call({ id, name }: ToolCall): Draft<CallTimes> {
-    const { steps } = this.#times
-    const known = steps.flatMap(({ calls, isFailed }) => (isFailed ? [] : calls)).find((call) => call.id === id)
-    const call: Draft<CallTimes> = known ?? { id, tool: name }
-    if (!known) steps.at(-1)?.calls.push(call)
-    return call
-  }
-
-  note<Name extends string>(of: { [Key in Name]?: number }, name: Name): void {
-    of[name] = this.#now
-    this.#save()
-  }
-
-  get #now(): number {
-    return Date.now() - this.#times.began
-  }
-
-  #save(): void {
-    this.#store.save(this.#turn, this.#times)
+  const call = 'callId' in event && steps.flatMap(({ calls }) => calls).findLast(({ id }) => id === event.callId)
+  if (!call) return
+  if (event.type === 'tool-entered') Object.assign(call, { start: now, end: undefined })
+  // A call that was denied has not run.
+  if ((event.type === 'tool-settled' || event.type === 'tool-end') && call.start !== undefined) {
+    call.end ??= now
+    if (event.message.isError) call.isFailed = true
   }
 }

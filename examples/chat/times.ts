@@ -9,7 +9,7 @@ export interface Times {
   readonly steps: readonly StepTimes[]
   /** It waited for a person, or another process took it over, which lost what ran. */
   readonly breaks: readonly { readonly at: number; readonly why: 'you' | 'restart' }[]
-  /** Its run in the devtools. */
+  /** Its run, for a link to the devtools. */
   readonly run?: string
   /** Of an open turn: how long it has taken so far. */
   readonly now?: number
@@ -43,7 +43,9 @@ export function totals({ early, steps, breaks, now = 0 }: Times): { readonly tot
     // What ran after an answer would have run then in both.
     const ran = isFailed ? [] : calls.filter(({ start = asked }) => start < asked)
     const was = ran.map(({ start = 0, end = start }) => end)
-    const would = ran.map(({ start = 0, end: until = start, ready = end }) => (early ? end : ready) + until - start)
+    const would = ran.map(({ start = 0, end: until = start, ready = start }) => {
+      return (early ? Math.max(end, start) : ready) + until - start
+    })
     gained += Math.max(end, ...would) - Math.max(end, ...was)
     total = Math.max(total, end, ...calls.map((call) => call.end ?? call.start ?? 0))
   }

@@ -2,7 +2,6 @@
 
 import type { Pool } from 'pg'
 import type { TimesStore } from '../timelines.ts'
-import type { Times } from '../times.ts'
 
 export async function setUpPostgresTimes(pool: Pool): Promise<void> {
   await pool.query('CREATE TABLE IF NOT EXISTS chat_timelines (turn text PRIMARY KEY, times jsonb NOT NULL)')
@@ -26,12 +25,12 @@ export function postgresTimes(pool: Pool): TimesStore {
   }
 
   return {
-    async read(turns) {
-      const { rows } = await pool.query('SELECT turn, times FROM chat_timelines WHERE turn = ANY($1)', [turns])
-      return new Map(rows.map(({ turn, times }: { turn: string; times: Times }) => [turn, times]))
+    async read(turn) {
+      const { rows } = await pool.query('SELECT times::text FROM chat_timelines WHERE turn = $1', [turn])
+      return rows[0]?.times
     },
     save(turn, times) {
-      waiting.set(turn, JSON.stringify(times))
+      waiting.set(turn, times)
       void write()
     },
   }

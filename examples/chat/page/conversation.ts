@@ -1,11 +1,14 @@
 /** What `useChat` leaves to the page: a queue, a stop on the server, and the way back after a lost connection. */
 
 import { type Chat, useChat } from '@ai-sdk/react'
+import type { ChatMessage } from '@meanwhile/ui/ai-sdk'
 import { useCallback, useEffect, useRef, useState } from 'react'
-import { type ChatMessage, textOf } from './chat-message.ts'
 import { post, readThread } from './server.ts'
 
 export type Conversation = ReturnType<typeof useConversation>
+
+export const textOf = ({ parts }: ChatMessage): string =>
+  parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
 
 export function useConversation(chat: Chat<ChatMessage>, waiting: readonly ChatMessage[]) {
   const { id, messages, status, error, setMessages, resumeStream, ...doing } = useChat({ chat, resume: true })
@@ -72,6 +75,12 @@ export function useConversation(chat: Chat<ChatMessage>, waiting: readonly ChatM
       await doing.sendMessage({ text })
       // A message instead of an answer closes the question. The stream of the new turn does not contain that.
       if (turn === 'waiting') await load()
+    },
+    /** Takes a message out of the queue. If its turn has begun, it stays. */
+    async remove({ id: messageId }: ChatMessage): Promise<void> {
+      await queueing.current
+      const leave = () => setQueued((now) => now.filter((one) => one.id !== messageId))
+      await post(`/api/chat/${id}/drop`, { messageId }).then(leave, () => undefined)
     },
     /** `stop()` of `useChat` would only stop reading. Returns what was in the queue: it is not sent any more. */
     async stop(): Promise<string> {

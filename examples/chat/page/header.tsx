@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { earlyTools } from './kept.ts'
 
+/** `isDemo`: a script plays the model. */
 export function Header({ isDemo }: { readonly isDemo: boolean }) {
   const [isOn, setOn] = useState(earlyTools.isOn)
   const turn = (on: boolean) => {

@@ -1,26 +1,14 @@
 /** What the page asks the server, besides the requests of `useChat`. */
 
-import type { Times } from '../times.ts'
-import type { ChatMessage } from './chat-message.ts'
+import type { ChatMessage } from '@meanwhile/ui/ai-sdk'
 import { earlyTools } from './kept.ts'
 
-/** What the page shows of the server: whether a script plays the model, and where the devtools are, if they are on. */
-export interface Setup {
-  readonly isDemo: boolean
-  readonly devtools?: string
-}
-
 /** @throws {Error} The server has refused it; the message is its sentence. */
-async function get<Answer>(path: string, signal?: AbortSignal): Promise<Answer> {
-  const response = await fetch(path, signal && { signal })
+export async function get<Answer>(path: string): Promise<Answer> {
+  const response = await fetch(path)
   if (!response.ok) throw new Error(await response.text())
   return response.json()
 }
-
-export const readSetup = () => get<Setup>('/api/setup')
-
-export const readTimes = (turns: readonly string[], signal: AbortSignal) =>
-  get<Record<string, Times>>(`/api/timelines?${new URLSearchParams(turns.map((turn) => ['turn', turn]))}`, signal)
 
 /** The messages of a thread, and those in its queue. */
 export async function readThread(id: string) {

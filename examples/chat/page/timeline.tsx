@@ -38,18 +38,18 @@ export function Timeline({ times, state }: TimelineProps) {
   const saved = state === 'done' && early && other - total >= 50
   // While it runs the scale grows in steps, so that the bars stay where they are.
   const span = isLive ? Math.max(4_000, Math.ceil((total + 300) / 2_000) * 2_000) : Math.max(total, other, 1)
-  const place = (from: number, to = from) => ({
-    left: `${(100 * from) / span}%`,
-    width: `${(100 * (to - from)) / span}%`,
-  })
-  const mark = (name: string, from: number, to?: number, state?: string) => (
-    <i key={`${name} ${from}`} className={name} data-state={state} style={place(from, to)} />
-  )
+  const share = (ms: number) => `${(100 * ms) / span}%`
+  const mark = (name: string, from: number, to = from, state?: string) => {
+    const style = { left: share(from), width: share(to - from) }
+    return <i key={`${name} ${from}`} className={name} data-state={state} style={style} />
+  }
   const label = (text: string, at: number, name?: string) => (
-    <span key={`${text} ${at}`} className={name} style={{ left: place(at).left }}>
+    <span key={`${text} ${at}`} className={name} style={{ left: share(at) }}>
       {text}
     </span>
   )
+  const distance = 2_000 * Math.ceil(span / 14_000)
+  const marked = Array.from({ length: Math.ceil(span / distance) - 1 }, (_, n) => distance * (n + 1))
   const inWords = [
     seconds(total) + (saved ? `, ${seconds(other)} without early tools` : ''),
     ...steps.map(({ at, end = total }) => `the model writes from ${seconds(at)} to ${seconds(end)}`),
@@ -87,7 +87,7 @@ export function Timeline({ times, state }: TimelineProps) {
       <div className="axis">
         {label('0', 0)}
         {breaks.map(({ at, why }) => label(why, at, 'break'))}
-        {isLive && Array.from({ length: span / 2_000 - 1 }, (_, n) => label(`${2 * n + 2} s`, 2_000 * (n + 1)))}
+        {isLive && marked.map((ms) => label(`${ms / 1_000} s`, ms))}
         {!isLive && label(seconds(total), total, saved ? 'to saved' : 'to')}
         {saved && (other - total) / span > 0.17 && label(seconds(other), other, 'to')}
       </div>

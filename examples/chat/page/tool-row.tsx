@@ -1,9 +1,11 @@
 /** A call: one line, with its arguments and its result inside. It opens by itself only when it asks. */
 
 import { escapeInvisible } from '@meanwhile/middleware/escape-invisible'
+import type { ChatMessage } from '@meanwhile/ui/ai-sdk'
 import type { Times } from '../times.ts'
-import type { CardPart } from './chat-message.ts'
 import type { Conversation } from './conversation.ts'
+
+type CardPart = Extract<ChatMessage['parts'][number], { type: 'dynamic-tool' }>
 
 interface ToolRowProps {
   readonly part: CardPart

@@ -35,9 +35,8 @@ async function ask(tab: Page, question: string): Promise<{ readonly times: Times
   await tab.getByRole('button', { name: 'Stop' }).waitFor()
   await tab.getByRole('button', { name: 'Send' }).waitFor()
   const turn: string = await tab.evaluate('chat.messages.at(-1).id')
-  const response = await fetch(`${server.url}/api/timelines?turn=${turn}`)
-  const { [turn]: times } = (await response.json()) as Record<string, Times>
-  if (!times) throw new Error(`no times of ${turn}`)
+  const response = await fetch(`${server.url}/api/times/${turn}`)
+  const times = (await response.json()) as Times
   return { times, shift: await tab.evaluate('globalThis.shift') }
 }
 
