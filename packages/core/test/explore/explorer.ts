@@ -1,5 +1,6 @@
 /** Explores every order in which things can happen in a world. A path is executed again from its beginning. */
 
+import { messageOf } from '../../src/vocabulary/errors.ts'
 import { StandingClock, turn } from '../standing-clock.ts'
 import type { LoadedCore } from './inside.ts'
 import { broken, historyOf } from './promises/index.ts'
@@ -95,7 +96,9 @@ function insideOf(world: World): string[] {
 function checked(world: World, expected: string): void {
   const [rejection] = unheard.splice(0)
   const wrong =
-    rejection === undefined ? broken(world, expected) : (['no rejection is left unhandled', String(rejection)] as const)
+    rejection === undefined
+      ? broken(world, expected)
+      : (['no rejection is left unhandled', messageOf(rejection)] as const)
   if (wrong) throw new PromiseBroken(...wrong, world.path)
 }
 

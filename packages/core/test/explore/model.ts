@@ -41,7 +41,7 @@ export function modelOfAgent(place: Place, letter: string): Model {
     provider: 'world',
     id: 'inner',
     async *stream({ messages: [asked, ...more] }) {
-      const { n } = JSON.parse(String(asked?.content)) as { readonly n: string }
+      const { n } = JSON.parse(asked ? textOf(asked) : '') as { readonly n: string }
       const read = more.at(-1)
       if (read) place.stepBegins(`a step of ${letter}`)
       if (read?.role === 'tool') return textual(`${letter}${n} of ${textOf(read)}`)

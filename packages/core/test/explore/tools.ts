@@ -118,7 +118,14 @@ function entered(place: Place, word: string, context: ToolContext): Entry {
   const said = [...announced.keys()].indexOf(callId)
   const index = said < 0 ? words.indexOf(word) : said
   const entry: Entry = {
-    ...{ word, callId, key, attempt, process, amid, run: run?.id ?? '', answers: answers.map(String) },
+    word,
+    callId,
+    key,
+    attempt,
+    process,
+    amid,
+    run: run?.id ?? '',
+    answers: answers.map(String),
     isAborted: () => signal.aborted,
     ...(index >= 0 && { before: words.slice(0, index) }),
     ...(scenario.store && { isStored: isStored(journal.stored, key) }),

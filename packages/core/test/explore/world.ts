@@ -13,6 +13,7 @@ import type {
   Tool,
 } from '../../src/index.ts'
 import type { RunState } from '../../src/state/run.ts'
+import { messageOf } from '../../src/vocabulary/errors.ts'
 import type { StandingClock } from '../standing-clock.ts'
 import { insideOf, type LoadedCore } from './inside.ts'
 import { type Entry, Journal } from './journal.ts'
@@ -36,7 +37,9 @@ function seenOf(events: readonly AgentEvent[]): unknown {
       'message' in event && typeof event.message === 'object' && 'callId' in event.message && event.message.callId
     ;(seen[String(event.callId)] ??= []).push(`${event.type} ${of || ''}`)
   }
-  return Object.entries(seen).sort()
+  return Object.entries(seen)
+    .map((one) => one.join(' '))
+    .sort()
 }
 
 /** What another process continues with: everything but ids of questions and of the trace, and what follows from the rest. */
@@ -164,7 +167,7 @@ export class World {
       process,
       left,
       amid,
-      [...gates.reached].sort(),
+      [...gates.reached].map((one) => one.join(' ')).sort(),
       [...gates.moves()].sort(),
       this.#clock.dues(),
       [...place.announced],
@@ -173,7 +176,7 @@ export class World {
       journal.now.spans.map(({ name, ends }) => [name, ends]),
       scenario.hides && journal.now.events.map(({ type }) => type),
       seenOf(journal.now.events),
-      [contentOf(journal.stored), contentOf(result?.checkpoint), result?.status, error && String(error)],
+      [contentOf(journal.stored), contentOf(result?.checkpoint), result?.status, error && messageOf(error)],
       this.#inside && insideOf(this.#inside),
     ])
   }

@@ -16,11 +16,11 @@ export const ENDS: Promises = {
     place.aborted && !path.some((move) => END.test(move)) ? now.result?.status : undefined,
   'a run fails only for a reason': ({ journal: { now, rejected, sent }, place, scenario }) => {
     if (!now.error || place.aborted || place.failed || scenario.wrap) return undefined
-    const { name } = now.error as Error
+    const { name, message } = now.error as Error
     const { maxSteps = Number.POSITIVE_INFINITY, steps, saveFails } = scenario
     const isNeeded = steps.length >= maxSteps || rejected.length + sent.length > 0
     const isMeant = (name === 'MaxStepsError' && isNeeded) || (name === 'CheckpointStoreError' && saveFails)
-    return isMeant ? undefined : String(now.error)
+    return isMeant ? undefined : `${name}: ${message}`
   },
   'an error that a tool throws to end the run ends it': ({ own, completed, scenario }) => {
     const thrown = own.find(({ came, abortedAmid }) => came === 'ended its run' && !abortedAmid)
