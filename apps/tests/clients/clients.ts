@@ -10,7 +10,7 @@ export interface Client {
   readonly limits?: Limits
 }
 
-export type Door = 'ai-sdk' | 'ag-ui'
+type Door = 'ai-sdk' | 'ag-ui'
 
 type Limits = Readonly<Record<string, readonly [says: string, link: string]>>
 

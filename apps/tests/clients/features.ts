@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import type { Server } from './server.ts'
 import type { Tab } from './tab.ts'
 
-export interface Play extends Tab {
+interface Play extends Tab {
   readonly server: Server
   /** What the client shows in these cases. */
   readonly words: Words

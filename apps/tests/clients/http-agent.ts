@@ -7,7 +7,7 @@ import { FILE } from './pages/file.ts'
 import type { Tab } from './tab.ts'
 
 /** Each version has its own types. */
-export type AgentClass = new (options: { url: string; threadId: string }) => object
+type AgentClass = new (options: { url: string; threadId: string }) => object
 
 const CHOOSE = { name: 'choose', description: 'The page chooses.', parameters: {} }
 

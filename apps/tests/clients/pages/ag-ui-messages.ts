@@ -2,14 +2,14 @@
 
 import type { Interrupt, Message } from '@ag-ui/client'
 
-export interface Card {
+interface Card {
   readonly id: string
   readonly toolName: string
   readonly state: string
   readonly output: unknown
 }
 
-export interface ShownMessage {
+interface ShownMessage {
   readonly id: string
   readonly text: string
   readonly cards: readonly Card[]

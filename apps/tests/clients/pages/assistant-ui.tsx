@@ -10,7 +10,7 @@ import { choose } from './page.ts'
 export interface Chat {
   readonly runtime: AssistantRuntime
   readonly error: string | undefined
-  /** The questions that are no approvals: their texts, and what an answer does. */
+  /** Questions other than approvals: their texts, and what an answer does. */
   readonly questions: readonly { readonly text: string; answer(given: unknown): void }[]
   /** The messages that it shows, as its server has them. */
   shown(messages: readonly ThreadMessage[]): unknown
