@@ -1,13 +1,23 @@
-/** The server of all pages: an agent whose model answers by what the user writes, and a chat handler. It holds each state until a test lets go. */
+/** The server of all clients: an agent whose model answers by what the user writes, and both doors. It holds each state until a trial lets go. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import { createAgent, interrupt, type Middleware, type ModelRequest, type Tool, textOf, tool } from '@meanwhile/core'
+import {
+  agentTool,
+  createAgent,
+  interrupt,
+  type Middleware,
+  type ModelRequest,
+  type Tool,
+  textOf,
+  tool,
+} from '@meanwhile/core'
 import { call, fail, respond, type ScriptResponse, say, scriptedModel, think } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { approve } from '@meanwhile/middleware'
 import { createThreads, memoryThreads, type Threads } from '@meanwhile/threads'
+import { agUiHandler } from '@meanwhile/ui/ag-ui'
 import { chatHandler } from '@meanwhile/ui/ai-sdk'
 import type { UIMessage } from 'ai'
 import { z } from 'zod'
@@ -28,10 +38,12 @@ export interface Server extends AsyncDisposable {
 export async function serve(pages: ReadonlyMap<string, string | Uint8Array>): Promise<Server> {
   const { agent, did, read, letGo } = agentThatWaits()
   const threads = createThreads({ agent, store: memoryThreads(), onError: () => undefined })
-  const chat = chatHandler({ threads, open: () => undefined })
+  const options = { threads, open: () => undefined, edits: true }
+  const [chat, agUi] = [chatHandler(options), agUiHandler(options)]
   const server = createServer((incoming, outgoing) => {
     const page = pages.get(new URL(incoming.url ?? '/', 'http://localhost').pathname.slice(1))
-    if (page === undefined) handle(chat, incoming, outgoing).catch((error: Error) => outgoing.destroy(error))
+    const door = incoming.url?.startsWith('/api/ag-ui') ? agUi : chat
+    if (page === undefined) handle(door, incoming, outgoing).catch((error: Error) => outgoing.destroy(error))
     else outgoing.setHeader('content-type', incoming.url?.endsWith('.js') ? 'text/javascript' : 'text/html').end(page)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -55,11 +67,11 @@ export async function serve(pages: ReadonlyMap<string, string | Uint8Array>): Pr
   }
 }
 
-async function handle(chat: (request: Request) => Promise<Response>, incoming: IncomingMessage, out: ServerResponse) {
+async function handle(door: (request: Request) => Promise<Response>, incoming: IncomingMessage, out: ServerResponse) {
   const { method = 'GET', url, headers } = incoming
   const body = method === 'POST' ? new Uint8Array(await buffer(incoming)) : undefined
   const type = { 'content-type': headers['content-type'] ?? '' }
-  const response = await chat(new Request(`http://localhost${url}`, { method, headers: type, ...(body && { body }) }))
+  const response = await door(new Request(`http://localhost${url}`, { method, headers: type, ...(body && { body }) }))
   out.writeHead(response.status, Object.fromEntries(response.headers))
   out.flushHeaders()
   const reader = response.body?.getReader()
@@ -91,6 +103,7 @@ function agentThatWaits() {
     description: 'Waits.',
     input: z.object({}),
     async *execute(_, { signal }) {
+      did.push('slow')
       yield { progress: 0.5, message: 'half' }
       await Promise.race([gone, untilAbort(signal)])
       return 'at last'
@@ -121,6 +134,39 @@ function agentThatWaits() {
     execute: (_, { answers }) =>
       answers[0] ?? interrupt({ question: 'How many?' }, { answer: z.object({ count: z.number() }) }),
   })
+  const build = tool({
+    name: 'build',
+    description: 'Builds.',
+    input: z.object({}),
+    background: true,
+    async execute(_, { signal }) {
+      await Promise.race([gone, untilAbort(signal)])
+      return 'built'
+    },
+  })
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays.',
+    input: z.object({ to: z.string() }),
+    execute({ to }) {
+      did.push(`pay ${to}`)
+      return `paid ${to}`
+    },
+  })
+  const clerk = createAgent({
+    name: 'clerk',
+    description: 'Pays bills.',
+    model: scriptedModel(
+      Array.from(
+        { length: 9 },
+        () =>
+          ({ messages }: ModelRequest) =>
+            messages.at(-1)?.role === 'tool' ? respond(say('Paid.')) : respond(call('pay', { to: 'ada' })),
+      ),
+    ),
+    tools: [pay] as Tool[],
+    middleware: [approve({ tools: ['pay'] })],
+  })
   /** Holds the response of `early` after its call. */
   const holding: Middleware = {
     name: 'holding',
@@ -140,7 +186,7 @@ function agentThatWaits() {
     const { messages } = request
     read.push(messages.filter(({ role }) => role === 'user').map((message) => textOf(message)))
     const last = messages.at(-1)
-    if (last?.role === 'tool') return respond(say(`So: ${textOf(last)}.`))
+    if (last?.role === 'tool') return respond(say(`So: ${last.isError ? 'it has failed' : textOf(last)}.`))
     const text = saidLast(request)
     const calls = CALLS[text]
     if (text === 'fails' && failures-- > 0)
@@ -149,7 +195,7 @@ function agentThatWaits() {
   }
   const agent = createAgent({
     model: scriptedModel(Array.from({ length: 50 }, () => script)),
-    tools: [look, slow, mail, broken, choose, ask] as Tool[],
+    tools: [look, slow, mail, broken, choose, ask, build, agentTool(clerk)] as Tool[],
     middleware: [holding, approve({ tools: ['mail'] }), eagerTools()],
   })
   return { agent, did, read, letGo }
@@ -164,6 +210,8 @@ const CALLS: Readonly<Record<string, readonly ReturnType<typeof call>[]>> = {
   broken: [call('broken', {})],
   choose: [call('choose', {})],
   ask: [call('ask', {})],
+  build: [call('build', {})],
+  clerk: [call('clerk', { request: 'Pay ada.' })],
 }
 
 function saidLast({ messages }: ModelRequest): string {

@@ -5,7 +5,7 @@ import type { ChatMessage } from '@meanwhile/ui/ai-sdk'
 declare global {
   interface Window {
     /** The messages that the page shows, and what it has run itself. */
-    shown?: readonly ChatMessage[]
+    shown?: unknown
     ran: string[]
   }
 }
@@ -25,11 +25,3 @@ export function choose(toolCallId: string): string {
   window.ran.push(toolCallId)
   return 'red'
 }
-
-/** One red pixel. */
-export const FILE = {
-  type: 'file',
-  mediaType: 'image/png',
-  filename: 'red.png',
-  url: 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==',
-} as const

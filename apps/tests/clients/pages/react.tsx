@@ -6,13 +6,15 @@ import { threadTransport } from '@meanwhile/ui/thread-transport'
 import { useState } from 'react'
 import { createRoot } from 'react-dom/client'
 import { ChatQuestions } from '../../../../examples/chat-questions.tsx'
-import { choose, FILE, loadedMessages, thread } from './page.ts'
+import { FILE } from './file.ts'
+import { choose, loadedMessages, thread } from './page.ts'
 
 const loaded = await loadedMessages()
 const transport = threadTransport<ChatMessage>({ api: '/api/chat', loaded })
 
 function Page() {
   const [text, setText] = useState('')
+  const [branch, setBranch] = useState<ChatMessage[]>([])
   const chat = useChat<ChatMessage>({
     id: thread,
     messages: loaded,
@@ -27,16 +29,27 @@ function Page() {
   const { messages, status, error, sendMessage, setMessages, regenerate, stop, addToolApprovalResponse } = chat
   window.shown = messages
   const first = messages.find(({ role }) => role === 'user')?.id ?? ''
+  const give = (id: string, answer: unknown) => void sendMessage(undefined, { body: { answers: { [id]: answer } } })
+  const change = (id: string) => give(id, { decision: 'edit', input: { to: 'eve' } })
   const actions = {
     Send: () => sendMessage({ text }),
     Attach: () => sendMessage({ text, files: [FILE] }),
     Edit: () => sendMessage({ text, messageId: first }),
     Cut: () => {
-      setMessages([])
+      setMessages(
+        messages.slice(
+          0,
+          messages.findLastIndex(({ role }) => role === 'user'),
+        ),
+      )
       return sendMessage({ text })
     },
     Stop: stop,
-    'Try again': () => regenerate(),
+    'Try again': () => {
+      setBranch(messages)
+      return regenerate()
+    },
+    Back: () => setMessages(branch),
   }
   return (
     <main>
@@ -65,15 +78,15 @@ function Page() {
                     <button type="button" onClick={answer(false)}>
                       Deny
                     </button>
+                    <button type="button" onClick={() => change(part.approval.id)}>
+                      Change
+                    </button>
                   </>
                 )}
               </section>
             )
           })}
-          <ChatQuestions
-            message={message}
-            onAnswer={(id, given) => void sendMessage(undefined, { body: { answers: { [id]: given } } })}
-          />
+          <ChatQuestions message={message} onAnswer={give} />
         </article>
       ))}
       <input aria-label="Message" value={text} onChange={(event) => setText(event.target.value)} />

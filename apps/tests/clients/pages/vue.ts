@@ -4,7 +4,8 @@ import { Chat } from '@ai-sdk/vue'
 import { type ChatMessage, hasAllAnswers } from '@meanwhile/ui/ai-sdk'
 import { threadTransport } from '@meanwhile/ui/thread-transport'
 import { createApp, h, ref } from 'vue'
-import { choose, FILE, loadedMessages, thread } from './page.ts'
+import { FILE } from './file.ts'
+import { choose, loadedMessages, thread } from './page.ts'
 
 const loaded = await loadedMessages()
 // The client has its own version of `ai`, with other types.
@@ -20,6 +21,7 @@ const chat = new Chat({
 })
 void chat.resumeStream()
 const text = ref('')
+let branch = chat.messages
 const button = (name: string, onClick: () => unknown) => h('button', { onClick: () => void onClick() }, name)
 
 function card(part: Extract<ChatMessage['parts'][number], { type: 'dynamic-tool' }>) {
@@ -30,6 +32,7 @@ function card(part: Extract<ChatMessage['parts'][number], { type: 'dynamic-tool'
   return h('section', [
     `${toolName} ${state} ${preliminary ? 'preliminary' : ''} ${JSON.stringify(output)}`,
     ...(asks ? [button('Allow', () => answer(true)), button('Deny', () => answer(false))] : []),
+    ...(asks ? [button('Change', () => give(approval?.id ?? '', { decision: 'edit', input: { to: 'eve' } }))] : []),
   ])
 }
 
@@ -68,11 +71,20 @@ createApp({
       button('Attach', () => chat.sendMessage({ text: text.value, files: [FILE] })),
       button('Edit', () => chat.sendMessage({ text: text.value, messageId: messages[0]?.id ?? '' })),
       button('Cut', () => {
-        chat.messages = []
+        chat.messages = chat.messages.slice(
+          0,
+          chat.messages.findLastIndex(({ role }) => role === 'user'),
+        )
         return chat.sendMessage({ text: text.value })
       }),
       button('Stop', () => chat.stop()),
-      button('Try again', () => chat.regenerate()),
+      button('Try again', () => {
+        branch = chat.messages
+        return chat.regenerate()
+      }),
+      button('Back', () => {
+        chat.messages = branch
+      }),
     ])
   },
 }).mount(document.body)
@@ -80,5 +92,9 @@ createApp({
 function answerTo(id: string, event: SubmitEvent): void {
   event.preventDefault()
   const count = Number(new FormData(event.currentTarget as HTMLFormElement).get('count'))
-  void chat.sendMessage(undefined, { body: { answers: { [id]: { count } } } })
+  give(id, { count })
+}
+
+function give(id: string, answer: unknown): void {
+  void chat.sendMessage(undefined, { body: { answers: { [id]: answer } } })
 }

@@ -1,0 +1,44 @@
+/** A page with assistant-ui and its runtime for AG-UI. */
+
+import { HttpAgent } from '@ag-ui/client-59'
+import { SimpleImageAttachmentAdapter } from '@assistant-ui/react'
+import { toAgUiMessages, useAgUiRuntime } from '@assistant-ui/react-ag-ui'
+import { useState } from 'react'
+import { type Chat, show } from './assistant-ui.tsx'
+import { thread } from './page.ts'
+
+/** Its stop button aborts the run: that stops the turn. */
+class ThreadAgent extends HttpAgent {
+  override abortRun(): void {
+    void fetch(`${this.url}/${this.threadId}/stop`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{}',
+    })
+    super.abortRun()
+  }
+}
+
+const agent = new ThreadAgent({ url: '/api/ag-ui', threadId: thread })
+const adapters = {
+  attachments: new SimpleImageAttachmentAdapter(),
+  // The server has the history: a run without a message gets it, and the running turn.
+  history: { load: async () => ({ messages: [], unstable_resume: true }), append: async () => {} },
+}
+
+show((): Chat => {
+  const [error, setError] = useState<string>()
+  const runtime = useAgUiRuntime({ agent: Object(agent), adapters, onError: ({ message }) => setError(message) })
+  const open = runtime.unstable_getPendingInterrupts()
+  const answer = (interruptId: string) => (payload: unknown) =>
+    void runtime.unstable_submitInterruptResponses([{ interruptId, status: 'resolved', payload }])
+  return {
+    runtime,
+    error,
+    shown: toAgUiMessages,
+    questions: open.flatMap(({ id, reason, message = '' }) =>
+      reason === 'tool_call' ? [] : [{ text: message, answer: answer(id) }],
+    ),
+    change: ({ approval }) => answer(approval?.id ?? '')({ approved: true, editedArgs: { to: 'eve' } }),
+  }
+})
