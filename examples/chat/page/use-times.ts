@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react'
 import type { Times } from '../times.ts'
 import { get } from './server.ts'
 
-/** The times of a turn: read 5 times a second while it runs, and once when it has ended. Undefined: they are not there, or its end is not. */
+/** The times of a turn: read 5 times a second while it runs, and once when it has ended. Undefined: they are missing, or their end is. */
 export function useTimes(turn: string, isRunning: boolean): Times | undefined {
   const [times, setTimes] = useState<Times>()
   const isOpen = isRunning || times?.state === 'open'

@@ -36,7 +36,7 @@ function placeOf(name: SetUpName): number {
   return SETUP_NAMES.indexOf(name)
 }
 
-/** Both, in the order of their places. Of two rows with the same place the new one counts. */
+/** Both, in the order of their places. A new row replaces an old one with the same place. */
 function joined<Row>(
   now: readonly Row[],
   before: readonly Row[],

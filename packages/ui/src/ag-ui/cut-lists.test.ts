@@ -158,7 +158,7 @@ test('another tab, which has not seen the newest turn, adds its message and gets
   expect(paid).toHaveLength(4)
 })
 
-test('a new message after a list that was cut replaces what is missing, and alone it is added (W36)', async () => {
+test('a new message after a list that was cut replaces what is missing, and a new message by itself is added (W36)', async () => {
   const { client, threads } = await paying()
   const one = client()
   for (const text of ['First', 'Second', 'Third']) await one.say(text)
@@ -229,7 +229,7 @@ test('`open` is asked whether the turn may be replaced, and nothing changes if n
   expect(await said(threads)).toEqual(['m1', 'Answer 1.', 'm2', 'Answer 2.'])
 })
 
-test("the end of a turn is told in the client's own state, also if it has none (W36)", async () => {
+test("the end of a turn stands in the client's own state, also if it has none (W36)", async () => {
   const { client, threads } = await paying()
   const one = client()
   one.agent.setState({ colour: 'red' })

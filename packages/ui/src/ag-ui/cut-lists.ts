@@ -31,8 +31,8 @@ export function* seen({ end, turn, plan }: Conversation, { state }: RunInput): G
 }
 
 /**
- * Returns what the client asks with its list; undefined if it has not cut it, may not have received what is missing, or says what it asks. A new message
- * alone is never an edit of the first one, because a client may send only its newest message.
+ * Returns what the client asks with its list; undefined if it has not cut it, may not have received what is missing, or says what it asks. A list with only
+ * a new message is never an edit of the first one, because a client may send only its newest message.
  */
 export function cutIn(input: RunInput, thread: ThreadState): Cut | undefined {
   const said = saidIn(input)
