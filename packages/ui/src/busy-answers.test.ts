@@ -67,6 +67,27 @@ test.for(['card', 'id'] as const)(
   },
 )
 
+test('a page that denies what another page has allowed is 409, and its other answers count for nothing either (W49, W51)', async () => {
+  const { threads, chat, turn, go, paid, asked } = await halfAnswered()
+  go()
+  await turn.result
+  const [first] = asked?.parts.flatMap((part) => ('approval' in part ? [part.approval?.id] : [])) ?? []
+  const send = async (denied: boolean) => {
+    const parts = asked?.parts.map((part) => {
+      if (!('approval' in part)) return part
+      const approved = part.approval?.id !== first || !denied
+      return { ...part, state: 'approval-responded', approval: { ...part.approval, approved } }
+    })
+    const response = await post(chat, '', { id: 't', messages: [{ ...asked, parts }] })
+    return [response.status, response.ok ? (await response.text()) && '' : await told(response)]
+  }
+  expect(await send(true)).toEqual([409, ['UnknownInterruptError', 'This question is no longer open.']])
+  expect([(await threads.read('t')).status, paid]).toEqual(['waiting', ['ada']])
+  // One that allows it too may not know of the other page.
+  expect(await send(false)).toEqual([200, ''])
+  expect([(await threads.read('t')).status, paid]).toEqual(['idle', ['ada', 'bob']])
+})
+
 test('an answer while the turn runs has no effect in ag-ui: the run ends with the question, which can be answered (W51)', async () => {
   const { threads, agUi, go, paid, second } = await halfAnswered()
   const answer = () => {

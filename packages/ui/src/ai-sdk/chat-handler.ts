@@ -73,12 +73,12 @@ export function chatHandler<Context = unknown>(
     const visit = new Visit<Context>(given, request, thread)
     if (asked.kind !== 'answer') return stream(await said(threads, asked, visit), report)
     await visit.ask('answer', { type: 'answer' })
-    const { status, interrupts, turns, cursor } = await threads.read(thread)
+    const { status, interrupts, turns, cursor, decisions } = await threads.read(thread)
     const waiting = turns.find(({ status }) => status === 'waiting')
     visit.checkTurn(waiting?.id)
     // Which questions are open is known when the turn has stopped.
     if (status === 'running') return refusalResponse('ThreadBusyError', { status: 409, message: RUNNING })
-    const unsigned = answersTo(interrupts, waiting?.id, asked)
+    const unsigned = answersTo(interrupts, waiting?.id, asked, decisions)
     const by = await visit.signature()
     const answers = answersBy(by, unsigned, interrupts.map(questionOf), options.edits ?? false)
     return stream(

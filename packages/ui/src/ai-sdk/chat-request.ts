@@ -1,9 +1,11 @@
 /** Reads the request of a page. It comes from outside, so everything in it is validated. */
 
 import { type Json, type PendingInterrupt, UnknownInterruptError, type UserMessage } from '@meanwhile/core'
+import type { ThreadDecision } from '@meanwhile/threads'
 import { MalformedBodyError, storableJson } from '../body.ts'
 import { isRecord } from '../is-record.ts'
 import { checkFiles, type FileRules } from '../page-files.ts'
+import { cardIdOf } from '../turn/card.ts'
 import { askedOnCards, cardOfQuestion, isAboutShown, questionOf } from '../turn/question-of.ts'
 import type { Question } from '../turn/turn-update.ts'
 import { displayOf, isUserPart, userMessageOf } from './user-message.ts'
@@ -130,17 +132,21 @@ function cardIn(part: Readonly<Record<string, unknown>>, at: string): Card {
 /**
  * Returns the answers to the open questions: from the cards of the page, and those by id. `waiting`: the turn that waits. The cards of another turn
  * answer nothing, because their calls may have the same ids, and neither does a card that shows another input than its question, nor an output on a card
- * whose question the message does not show: it belongs to an earlier call with the same id.
+ * whose question the message does not show: it belongs to an earlier call with the same id. `decisions`: those of the thread.
  *
- * @throws {UnknownInterruptError} The question of a card is no longer open, or is about another input.
+ * @throws {UnknownInterruptError} The question of a card is no longer open, is about another input, or was decided in another way.
  * @throws {ChatRequestError} There is no answer.
  */
 export function answersTo(
   interrupts: readonly PendingInterrupt[],
   waiting: string | undefined,
   { turn, cards, shown, answers }: ChatRequest & { readonly kind: 'answer' },
+  decisions: readonly ThreadDecision[],
 ): Readonly<Record<string, Json>> {
   const all = turn === waiting ? interrupts.map(questionOf) : []
+  const decided = decisions.filter((one) => one.turn === turn)
+  const contrary = cards.filter((card) => isContrary(card, all, decided))
+  if (contrary.length > 0) throw new UnknownInterruptError(contrary.map(({ toolCallId = '' }) => toolCallId))
   const open = all.filter((question) => isAboutShown(question, inputsShown(question, cards)))
   const others = all.filter((question) => Object.hasOwn(answers, question.id) && !open.includes(question))
   if (others.length > 0) throw new UnknownInterruptError(others.map(({ id }) => id))
@@ -188,6 +194,14 @@ function isLate(card: Card, open: readonly Question[]): boolean {
   const { toolCallId, approval } = card
   if (card.state === 'approval-responded') return open.every(({ id }) => id !== approval?.id)
   return outputIn(card) !== undefined && open.every((question) => cardOfQuestion(question) !== toolCallId)
+}
+
+/** Whether the card decides what was decided in the other way, by another page: whoever sends it would believe that it counts. */
+function isContrary(card: Card, open: readonly Question[], decisions: readonly ThreadDecision[]): boolean {
+  const { state, toolCallId, approval } = card
+  if (state !== 'approval-responded' || open.some(({ id }) => id === approval?.id)) return false
+  const known = decisions.findLast(({ path = [], callId }) => cardIdOf([...path, { callId }]) === toolCallId)
+  return known !== undefined && (known.decision === 'deny') === (approval?.approved === true)
 }
 
 function isGiven(answer: Json | undefined): answer is Json {
