@@ -83,7 +83,7 @@ test('a page that denies what another page has allowed is 409, and its other ans
   }
   expect(await send(true)).toEqual([409, ['UnknownInterruptError', 'This question is no longer open.']])
   expect([(await threads.read('t')).status, paid]).toEqual(['waiting', ['ada']])
-  // One that allows it too may not know of the other page.
+  // Also a page that was not loaded again may allow what the other one has allowed.
   expect(await send(false)).toEqual([200, ''])
   expect([(await threads.read('t')).status, paid]).toEqual(['idle', ['ada', 'bob']])
 })

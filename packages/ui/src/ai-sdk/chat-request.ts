@@ -196,7 +196,7 @@ function isLate(card: Card, open: readonly Question[]): boolean {
   return outputIn(card) !== undefined && open.every((question) => cardOfQuestion(question) !== toolCallId)
 }
 
-/** Whether the card decides what was decided in the other way, by another page: whoever sends it would believe that it counts. */
+/** Whether the card decides what was decided in the other way, by another page. The page that sends it would show that it counts. */
 function isContrary(card: Card, open: readonly Question[], decisions: readonly ThreadDecision[]): boolean {
   const { state, toolCallId, approval } = card
   if (state !== 'approval-responded' || open.some(({ id }) => id === approval?.id)) return false
