@@ -7,7 +7,7 @@ import type { IdleHeap } from '../test/idle-heap.ts'
 const MOST_OF_A_THREAD = 40
 
 /** How many threads run between two measurements of the heap. */
-const BLOCK = sized({ small: 200, middle: 320, whole: 20_000 })
+const BLOCK = sized({ small: 200, middle: 200, whole: 20_000 })
 
 /** So many blocks are measured, after one more. */
 const BLOCKS = 5
