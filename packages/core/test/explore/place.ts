@@ -34,6 +34,7 @@ export class Place {
   isOver = false
   readonly cancels: CancelMode[] = []
   readonly cancelledCalls: string[] = []
+  #steps = 0
   /** The first move in which a cancel, or a question of work in the background, has stopped the run. */
   stoppedIn: { readonly move: number; readonly by: string } | undefined
 
@@ -57,9 +58,14 @@ export class Place {
     this.stoppedIn ??= { move: this.moves(), by }
   }
 
-  /** A step begins, here or in an agent inside a call. Whatever has stopped the run in the same move may have come too late for it. */
+  /**
+   * A step begins, here or in an agent inside a call. Whatever has stopped the run in the same move may have come too late for it. The first step
+   * of a resume may be one that goes on: only a cancel `now` stops it.
+   */
   stepBegins(step: string): void {
     const { stoppedIn, journal, moves } = this
+    const goesOn = this.process > 1 && this.#steps++ === 0
+    if (goesOn && !this.cancels.includes('now')) return
     if (stoppedIn && stoppedIn.move < moves()) journal.late.push(`${step} after ${stoppedIn.by}`)
   }
 
