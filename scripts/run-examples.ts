@@ -41,7 +41,7 @@ function jobsOf(file: string, standIn: string): readonly Job[] {
 async function succeeds({ file, how, env }: Job): Promise<boolean> {
   const args = ['--conditions=@meanwhile/source', file]
   const isChat = file.endsWith('/terminal-agent.ts')
-  const example = spawn(process.execPath, isChat ? [...args, ':memory:'] : args, { env, timeout: 60_000 })
+  const example = spawn(process.execPath, isChat ? [...args, ':memory:'] : args, { env, timeout: 300_000 })
   // An example that asks for permission gets it. Examples that do not ask may have ended by then.
   example.stdin.on('error', () => {}).end(isChat ? 'Write to ada@example.org.\ny\n' : 'y\n')
   const [out, errors, [code, signal]] = await Promise.all([
