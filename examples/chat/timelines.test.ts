@@ -85,6 +85,15 @@ test('a slow tool that starts in the middle of a text saves the rest of the text
   expect(totals(await timesOf(false, response))).toEqual({ total: 950, other: 650 })
 })
 
+test('the times of a turn are saved when they change, not at each word (UI2)', async () => {
+  const saves: string[] = []
+  const store = { ...memoryTimes(), save: (_: string, times: string) => void saves.push(times) }
+  const words = Array.from({ length: 500 }, () => say('word '))
+  await played(store, true, [respond(...words, call('look', { ms: 300 }))])
+  // It begins; each response begins, has its first word, and ends; a call is ready, starts and ends, at most three times told; it ends.
+  expect(saves.length).toBeLessThan(20)
+})
+
 test('a store that fails is only a warning: the turn ends as it would, also after an answer (UI2)', async () => {
   const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
   const full = () => {

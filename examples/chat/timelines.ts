@@ -18,17 +18,11 @@ export function timelines(store: TimesStore, isEarly: (run: Run) => boolean): Mi
       const kept = await unlessItFails(async () => JSON.parse((await store.read(run.id)) ?? 'null'))
       const times = begun(isEarly(run), kept ?? undefined)
       const readers = new Set(setup.tools.filter(({ effect }) => effect === 'read').map(({ name }) => name))
-      let saved = ''
-      const save = () => {
-        const text = JSON.stringify(times)
-        if (text !== saved) void unlessItFails(() => store.save(run.id, text))
-        saved = text
-      }
+      const save = () => void unlessItFails(() => store.save(run.id, JSON.stringify(times)))
       save()
       try {
         return yield* map(next(setup), (event) => {
-          if (!event.path) note(times, event, readers)
-          save()
+          if (!event.path && note(times, event, readers)) save()
           return event
         })
       } finally {
@@ -73,27 +67,30 @@ function end(times: Draft<Times>, state: Times['state'], at: number): void {
   }
 }
 
-function note({ began, steps }: Draft<Times>, event: AgentEvent, readers: ReadonlySet<string>): void {
+/** Returns whether the event has changed the times: most events of a stream do not. */
+function note({ began, steps }: Draft<Times>, event: AgentEvent, readers: ReadonlySet<string>): boolean {
   const now = Date.now() - began
-  if (event.type === 'attempt-start') steps.push({ at: now, calls: [] })
+  if (event.type === 'attempt-start') return steps.push({ at: now, calls: [] }) > 0
   const step = steps.at(-1)
-  if (!step) return
-  if (/-delta$|^tool-input-start$/.test(event.type)) step.first ??= now
-  if (event.type === 'message' && event.message.role === 'assistant') step.end ??= now
-  if (event.type === 'attempt-failed') Object.assign(step, { end: now, isFailed: true })
-  if (event.type === 'tool-input-closed' || event.type === 'tool-call') {
+  if (!step) return false
+  if (step.first === undefined && /-delta$|^tool-input-start$/.test(event.type)) step.first = now
+  else if (event.type === 'message' && event.message.role === 'assistant') step.end ??= now
+  else if (event.type === 'attempt-failed') Object.assign(step, { end: now, isFailed: true })
+  else if (event.type === 'tool-input-closed' || event.type === 'tool-call') {
     const { id, name: tool } = event.call
-    if (step.calls.some((call) => call.id === id)) return
+    if (step.calls.some((call) => call.id === id)) return false
     // A call that does more than read holds back the calls after it.
     const isReady = [...step.calls, { tool }].every((call) => readers.has(call.tool))
     step.calls.push({ id, tool, ...(isReady && { ready: now }) })
-  }
-  const call = 'callId' in event && steps.flatMap(({ calls }) => calls).findLast(({ id }) => id === event.callId)
-  if (!call) return
-  if (event.type === 'tool-entered') Object.assign(call, { start: now, end: undefined })
-  // A call that was denied has not run.
-  if ((event.type === 'tool-settled' || event.type === 'tool-end') && call.start !== undefined) {
-    call.end ??= now
-    if (event.message.isError) call.isFailed = true
-  }
+  } else if (event.type === 'tool-entered' || event.type === 'tool-settled' || event.type === 'tool-end') {
+    const call = steps.flatMap(({ calls }) => calls).findLast(({ id }) => id === event.callId)
+    if (!call) return false
+    if (event.type === 'tool-entered') Object.assign(call, { start: now, end: undefined })
+    // A call that was denied has not run.
+    else if (call.start !== undefined) {
+      call.end ??= now
+      if (event.message.isError) call.isFailed = true
+    }
+  } else return false
+  return true
 }

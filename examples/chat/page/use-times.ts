@@ -7,16 +7,20 @@ export function useTimes(turn: string, isRunning: boolean): Times | undefined {
   const [times, setTimes] = useState<Times>()
   const isOpen = isRunning || times?.state === 'open'
   useEffect(() => {
-    // A server that is away is asked again.
-    const read = () =>
-      get<Times | null>(`/api/times/${turn}`).then(
-        (found) => setTimes(found ?? undefined),
-        () => {},
-      )
+    let isLeft = false
+    let next: ReturnType<typeof setTimeout>
+    const read = async (): Promise<void> => {
+      // A server that is away is asked again, but never twice at once.
+      const found = await get<Times | null>(`/api/times/${turn}`).catch(() => undefined)
+      if (isLeft) return
+      if (found !== undefined) setTimes(found ?? undefined)
+      if (isOpen) next = setTimeout(() => void read(), 200)
+    }
     void read()
-    if (!isOpen) return undefined
-    const often = setInterval(() => void read(), 200)
-    return () => clearInterval(often)
+    return () => {
+      isLeft = true
+      clearTimeout(next)
+    }
   }, [turn, isOpen])
   return isRunning || times?.state !== 'open' ? times : undefined
 }

@@ -58,7 +58,7 @@ function circumstances({ version, measured }: Figures): readonly string[] {
   ]
 }
 
-/** `Turns, 10 at once, and threads of 0 and 1,000 messages, 3 at once: medians of 3 rounds. Machine: …` */
+/** `Measured: 10 turns at once; threads of 0 and 1,000 messages, 3 turns at once; medians of 3 rounds. Machine: …` */
 function measuredText({ plan, machine }: Measured): string {
   const { servers, loads, lengths, readers, workers, rounds, threads } = plan
   const parts = [

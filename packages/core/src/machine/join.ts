@@ -29,7 +29,7 @@ export function joinableCall(
  */
 function isStale(calls: Calls, one: CallState, attempt: number, coming: readonly (ToolFacts | undefined)[]): boolean {
   if (!hasOnlyRead(calls, one)) return false
-  const isRead = hasSettled(one) || begunEffectOf(one) === 'read'
+  const isRead = hasSettled(one) || !effectsOf(one).includes('calls')
   // Unknown for a call of a checkpoint, which does not contain its keys.
   const seen = keysIn(one)
   const overtakes = (tool: ToolFacts | undefined, made?: CallState) => {
@@ -46,14 +46,14 @@ function isStale(calls: Calls, one: CallState, attempt: number, coming: readonly
 
 /** Whether a call has begun, and neither it nor its inner calls did more than read. For an agent in it only the ceiling is known. */
 function hasOnlyRead(calls: Calls, call: CallState): boolean {
-  const effect = begunEffectOf(call)
-  if (effect !== 'calls') return effect === 'read'
-  if (call.tool?.runsAgent) return changesNothing(call.ceiling)
-  return call.children.every((child) => !wasEntered(callOf(calls, child)) || hasOnlyRead(calls, callOf(calls, child)))
+  const isRead = (child: CallState) => !wasEntered(child) || hasOnlyRead(calls, child)
+  const onlyCalls = () =>
+    call.tool?.runsAgent ? changesNothing(call.ceiling) : call.children.every((child) => isRead(callOf(calls, child)))
+  return effectsOf(call).every((effect) => effect === 'read' || (effect === 'calls' && onlyCalls()))
 }
 
-/** The effect of an execution that does more than read, or else of another one. One that has its keys counts: no call that is made now comes before it. */
-const begunEffectOf = ({ executions, effectBefore }: CallState) => {
-  const effects = executions.flatMap((one) => (one.isEntered || hasKeys(one) ? one.judgement?.effect : []))
-  return effects.find((effect) => effect !== 'read') ?? effects[0] ?? effectBefore
+/** The effects of the executions that have begun. One that has its keys counts as begun: no call that is made now comes before it. */
+const effectsOf = ({ executions, effectBefore }: CallState) => {
+  const begun = executions.filter((one) => one.isEntered || hasKeys(one))
+  return begun.length > 0 ? begun.map(({ judgement }) => judgement?.effect) : [effectBefore]
 }

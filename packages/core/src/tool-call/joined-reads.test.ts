@@ -1,11 +1,41 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { type Checkpoint, createAgent, type Middleware, type ToolMessage, textOf, tool } from '../index.ts'
+import {
+  type Checkpoint,
+  createAgent,
+  type Middleware,
+  type Run,
+  type ToolCall,
+  type ToolMessage,
+  textOf,
+  tool,
+} from '../index.ts'
 import { call, fail, respond, say, scriptedModel, wait } from '../testing.ts'
 
 afterEach(() => {
   vi.useRealTimers()
 })
+
+/** Passes each call of two attempts on before it is shown. */
+function startingEarly(start: (one: ToolCall, run: Run, attempt: number) => void | Promise<void>): Middleware {
+  return {
+    name: 'early',
+    async *wrapModel(request, next, run) {
+      for (let attempt = 1; ; attempt++) {
+        const flow = next(request)
+        try {
+          for (let step = await flow.next(); ; step = await flow.next()) {
+            if (step.done) return step.value
+            if (step.value.type === 'tool-call') await start(step.value.call, run, attempt)
+            yield step.value
+          }
+        } catch (error) {
+          if (attempt === 2) throw error
+        }
+      }
+    },
+  }
+}
 
 /** Two parallel attempts: the first requests `get`; the second requests `put` and then, this many promise turns later, the same `get`. */
 async function seen(turns: number): Promise<string> {
@@ -98,29 +128,11 @@ test('once a run halts, a later attempt joins no read: a read after a refused wr
       return 'done'
     },
   })
-  const early: Middleware = {
-    name: 'early',
-    async *wrapModel(request, next, run) {
-      for (let attempt = 1; ; attempt++) {
-        const flow = next(request)
-        try {
-          for (;;) {
-            const step = await flow.next()
-            if (step.done) return step.value
-            const { value } = step
-            if (value.type === 'tool-call') {
-              if (value.call.name === 'put') void running?.cancel({ at: 'after-model' })
-              run.callTool(value.call).catch(() => undefined)
-              await new Promise((resolve) => setTimeout(resolve, 1))
-            }
-            yield value
-          }
-        } catch (error) {
-          if (attempt === 2) throw error
-        }
-      }
-    },
-  }
+  const early = startingEarly(async (one, run) => {
+    if (one.name === 'put') void running?.cancel({ at: 'after-model' })
+    run.callTool(one).catch(() => undefined)
+    await new Promise((resolve) => setTimeout(resolve, 1))
+  })
   const model = scriptedModel([respond(call('get'), fail()), respond(call('put'), call('get')), respond(say('Done.'))])
   const agent = createAgent({ model, tools: [get, put], middleware: [early] })
   let running: ReturnType<typeof agent.stream> | undefined
@@ -132,68 +144,54 @@ test('once a run halts, a later attempt joins no read: a read after a refused wr
   expect({ results, executed }).toEqual({ results: ['done', 'new'], executed: ['old', 'new'] })
 })
 
-test('a call of which one execution still reads and another one has written is joined, so it writes once (H22, H26)', async () => {
-  vi.useFakeTimers()
-  const written: string[] = []
-  let read = () => {}
-  const reads = new Promise<void>((resolve) => {
-    read = resolve
-  })
-  const get = tool({
-    name: 'get',
-    description: 'Gives the value, or sets it',
-    input: z.object({ set: z.boolean().optional() }),
-    effect: ({ set }) => (set ? 'idempotent' : 'read'),
-    reads: () => ['value'],
-    execute: ({ set }, { callId }) => (set ? void written.push(callId) : reads),
-  })
-  const put = tool({
-    name: 'put',
-    description: 'Sets the value',
-    input: z.object({}),
-    effect: 'idempotent',
-    writes: () => ['value'],
-    execute: () => 'done',
-  })
-  const both: Middleware = {
-    name: 'both',
-    async *wrapToolCall(call, next) {
-      if (call.name === 'put') return yield* next(call)
-      const [first, second] = [next(call), next({ ...call, input: { set: true } })]
-      const coming = first.next()
-      yield* second
-      const { value } = await coming
-      return value as ToolMessage
-    },
-  }
-  const early: Middleware = {
-    name: 'early',
-    async *wrapModel(request, next, run) {
-      for (let attempt = 1; ; attempt++) {
-        const flow = next(request)
-        try {
-          for (;;) {
-            const step = await flow.next()
-            if (step.done) return step.value
-            if (step.value.type === 'tool-call') {
-              run.callTool(step.value.call, { ceiling: 'idempotent' }).catch(() => undefined)
-              if (attempt === 2 && step.value.call.name === 'get') read()
-            }
-            yield step.value
-          }
-        } catch (error) {
-          if (attempt === 2) throw error
-        }
-      }
-    },
-  }
-  const model = scriptedModel([
-    respond(call('get'), wait(10), fail()),
-    respond(call('put'), call('get')),
-    respond(say('Done.')),
-  ])
-  const running = createAgent({ model, tools: [get, put], middleware: [early, both] }).run('Go')
-  await vi.runAllTimersAsync()
-  expect((await running).status).toBe('completed')
-  expect(written).toHaveLength(1)
-})
+test.each(['read', 'calls'] as const)(
+  'a call of which one execution still runs with the effect %s and another one has written is joined, so it writes once (H22, H26)',
+  async (first) => {
+    vi.useFakeTimers()
+    const written: string[] = []
+    let read = () => {}
+    const reads = new Promise<void>((resolve) => {
+      read = resolve
+    })
+    const get = tool({
+      name: 'get',
+      description: 'Gives the value, or sets it',
+      input: z.object({ set: z.boolean().optional() }),
+      effect: ({ set }) => (set ? 'idempotent' : first),
+      reads: () => ['value'],
+      execute: ({ set }, { callId }) => (set ? void written.push(callId) : reads),
+    })
+    const put = tool({
+      name: 'put',
+      description: 'Sets the value',
+      input: z.object({}),
+      effect: 'idempotent',
+      writes: () => ['value'],
+      execute: () => 'done',
+    })
+    const both: Middleware = {
+      name: 'both',
+      async *wrapToolCall(call, next) {
+        if (call.name === 'put') return yield* next(call)
+        const [first, second] = [next(call), next({ ...call, input: { set: true } })]
+        const coming = first.next()
+        yield* second
+        const { value } = await coming
+        return value as ToolMessage
+      },
+    }
+    const early = startingEarly((one, run, attempt) => {
+      run.callTool(one, { ceiling: 'idempotent' }).catch(() => undefined)
+      if (attempt === 2 && one.name === 'get') read()
+    })
+    const model = scriptedModel([
+      respond(call('get'), wait(10), fail()),
+      respond(call('put'), call('get')),
+      respond(say('Done.')),
+    ])
+    const running = createAgent({ model, tools: [get, put], middleware: [early, both] }).run('Go')
+    await vi.runAllTimersAsync()
+    expect((await running).status).toBe('completed')
+    expect(written).toHaveLength(1)
+  },
+)
