@@ -172,7 +172,7 @@ export class World {
       this.#clock.dues(),
       [...place.announced],
       journal.entries.map(({ word, key, came, attempt, isAborted }) => [word, key, came, attempt, isAborted()]),
-      [journal.undone, journal.rejected, journal.hooked, journal.sent, journal.warmed.length],
+      [journal.undone, journal.rejected, journal.hooked, journal.sent, journal.warmed.length, [...journal.cancelled]],
       journal.now.spans.map(({ name, ends }) => [name, ends]),
       scenario.hides && journal.now.events.map(({ type }) => type),
       seenOf(journal.now.events),
