@@ -5,6 +5,7 @@ import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { QUESTION, recordedRuns } from '../test/recorded-runs.ts'
 import { scripted, status } from '../test/runs.ts'
+import { DurableStoreError, type Engine } from './index.ts'
 
 const { here, runsOf, work, executed, look, ask, agentOf } = recordedRuns()
 
@@ -23,6 +24,30 @@ test('the first of two answers to one question counts, and an answer to an unkno
   expect(executed).toEqual(['ask yes'])
   // After the end it is still not an error.
   await runs.answer('run', { [id]: 'no' })
+})
+
+test('an answer after which the engine cannot wake the run leaves the question open, and the same answer again wakes it (DU7)', async () => {
+  let isDown = false
+  const engine: Engine = {
+    ...here.engine,
+    async wake(id, options) {
+      if (isDown) throw new Error('the engine is down')
+      await here.engine.wake(id, options)
+    },
+  }
+  const runs = runsOf(agentOf(QUESTION), { engine })
+  await work(runs)
+  await runs.start('clerk', 'Go', { id: 'run' })
+  await status(runs, 'run', 'interrupted')
+  const [question] = (await runs.get('run'))?.interrupts ?? []
+  const id = question?.id ?? ''
+  isDown = true
+  await expect(runs.answer('run', { [id]: 'yes' })).rejects.toThrow(DurableStoreError)
+  expect(await runs.get('run')).toMatchObject({ status: 'interrupted', interrupts: [{ id }] })
+  isDown = false
+  await runs.answer('run', { [id]: 'yes' })
+  expect((await runs.result('run')).text).toBe('Thanks.')
+  expect(executed).toEqual(['ask yes'])
 })
 
 test('a question about a call with a very long id, as some gateways make, accepts one answer (DU7, W51)', async () => {

@@ -38,11 +38,12 @@ export interface DurableRuns<Output = unknown> {
   /**
    * Answers questions, by the id of the interrupt. The first answer to a question counts. If one of the answers is refused here, none is
    * stored. If the tool or middleware that asked refuses an answer later, in the worker, the question opens again, and `error` of `get` has the
-   * reason.
+   * reason. If the database or the engine fails, the question stays open until it is answered again; an answer that was stored counts.
    *
    * @throws {UnknownInterruptError} The run has no such question.
    * @throws {AnswerError} An answer does not match the schema of its question, or of the tool or middleware that asked. The question stays open.
    * @throws {CheckpointMissingError} The checkpoint was deleted. The run fails.
+   * @throws {DurableStoreError} The database or the engine has failed.
    */
   answer(id: string, answers: Answers): Promise<void>
   /**

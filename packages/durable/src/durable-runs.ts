@@ -117,8 +117,10 @@ class Runs<Output> implements DurableRuns<Output> {
     const unknown = ids.filter((one) => !Object.hasOwn(stored, one) && open.every((question) => question.id !== one))
     if (unknown.length > 0) throw new UnknownInterruptError(unknown)
     await checkAnswers(open, answers, agents.get(run.agent) ?? {})
-    await runs.answer(id, answers)
+    const attempts = await runs.answer(id, answers)
     await engine.wake(id)
+    // Not before, because whoever gets an error of the engine must still see the question, to answer it again.
+    await runs.woken(id, attempts)
   }
 
   async send(id: string, message: string | UserMessage): Promise<boolean> {

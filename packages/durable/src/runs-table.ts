@@ -228,20 +228,23 @@ export class RunsTable {
     )
   }
 
-  /** Stores answers. The first answer to a question counts. */
-  async answer(id: string, answers: Answers): Promise<void> {
-    await this.#database.transaction(async (query) => {
-      for (const [interrupt, answer] of Object.entries(answers))
-        await query(`INSERT INTO ${this.#answers} (id, interrupt, answer) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, [
-          id,
-          postgresKey(interrupt),
-          JSON.stringify(answer),
-        ])
-      await query(
-        `UPDATE ${this.#runs} SET status = 'running', error = NULL WHERE id = $1 AND status = 'interrupted'`,
-        [id],
-      )
-    })
+  /** Stores answers. The first answer to a question counts. Returns how many times the run has been taken. */
+  async answer(id: string, answers: Answers): Promise<number> {
+    const [row] = await this.#database.query(
+      `WITH stored AS (INSERT INTO ${this.#answers} (id, interrupt, answer) SELECT $1, interrupt, answer
+        FROM unnest($2::text[], $3::text[]) AS given (interrupt, answer) ON CONFLICT DO NOTHING)
+      SELECT attempts FROM ${this.#runs} WHERE id = $1`,
+      [id, Object.keys(answers).map(postgresKey), Object.values(answers).map((answer) => JSON.stringify(answer))],
+    )
+    return Number(row?.attempts)
+  }
+
+  /** Stores that a run that waited for answers was woken, unless a worker has taken it since. `attempts`: how many times it had been taken. */
+  async woken(id: string, attempts: number): Promise<void> {
+    await this.#database.query(
+      `UPDATE ${this.#runs} SET status = 'running', error = NULL WHERE id = $1 AND attempts = $2 AND status = 'interrupted'`,
+      [id, attempts],
+    )
   }
 
   /** The stored answers to these questions. */
