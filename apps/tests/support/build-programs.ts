@@ -16,7 +16,7 @@ export function folderOfPrograms(): string {
   return mkdtempSync(join(PLACE, 'built-'))
 }
 
-/** Builds these files into the folder. Returns the program of each file. It finds what stands beside its sources. */
+/** Builds these files into the folder. Returns the program of each file. It finds the files next to its sources. */
 export async function buildPrograms(
   sources: readonly string[],
   folder: string,

@@ -1,4 +1,4 @@
-/** Programs that tests start in processes of their own. */
+/** Programs that tests start, each in its own process. */
 
 import { fileURLToPath } from 'node:url'
 import { inject } from 'vitest'
