@@ -78,12 +78,10 @@ async function checkEntries(
   await checkBundles(manifest, entries, folder)
 }
 
-/** An import exports something, and has no side effects. Side effects of another library's import do not count. */
+/** Imports export something, and have no side effects. Side effects of another library's import do not count. */
 async function importAll(entries: readonly string[], { path, version }: Node, folder: string): Promise<void> {
   await copyFile(join(import.meta.dirname, 'effects-app.mjs'), join(folder, 'effects.mjs'))
-  for (const entry of entries) {
-    const library = NEEDS[entry]?.library
-    const what = `${entry}: import on Node ${version}, which changes nothing`
-    await command(what, path, ['effects.mjs', entry, ...(library ? [library] : [])], folder)
-  }
+  const [library = ''] = entries.flatMap((entry) => NEEDS[entry]?.library ?? [])
+  const what = `${entries.join(', ')}: import on Node ${version}, which changes nothing`
+  await command(what, path, ['effects.mjs', library, ...entries], folder)
 }

@@ -1,6 +1,6 @@
-// Imports the entry of its first argument, and fails if it exports nothing, or if the import changed more than the list of loaded modules: globals, built-in prototypes,
-// the environment, listeners of the process, or open handles. A library of its second argument is imported first: its changes
-// do not count.
+// Imports the entries of its arguments one after another, and fails if one exports nothing, or if its import changed more than the list of loaded
+// modules: globals, built-in prototypes, the environment, listeners of the process, or open handles. The library of the first argument, unless
+// that is empty, is imported before them: its changes do not count.
 
 const BUILT_IN = [
   Object,
@@ -36,14 +36,17 @@ const state = () =>
     ['the handles that keep the process alive', process.getActiveResourcesInfo().length],
   ])
 
-const [, , entry, library] = process.argv
+const [, , library, ...entries] = process.argv
 if (library) await import(library)
-const before = state()
-const { length } = Object.keys(await import(entry))
-if (length === 0) throw new Error('exports nothing')
-const after = state()
-const changed = [...new Set([...before.keys(), ...after.keys()])]
-  .filter((name) => !Object.is(before.get(name), after.get(name)))
-  // msw, which the harness uses, keeps its mocks here.
-  .filter((name) => !name.startsWith('global __MSW_'))
-if (changed.length > 0) throw new Error(`its import changed: ${changed.join(', ')}`)
+let before = state()
+for (const entry of entries) {
+  const { length } = Object.keys(await import(entry))
+  if (length === 0) throw new Error(`${entry} exports nothing`)
+  const after = state()
+  const changed = [...new Set([...before.keys(), ...after.keys()])]
+    .filter((name) => !Object.is(before.get(name), after.get(name)))
+    // msw, which the harness uses, keeps its mocks here.
+    .filter((name) => !name.startsWith('global __MSW_'))
+  if (changed.length > 0) throw new Error(`the import of ${entry} changed: ${changed.join(', ')}`)
+  before = after
+}

@@ -19,19 +19,24 @@ export interface Packed {
   readonly tarball: string
 }
 
-/** Packs each package into a folder, and checks each tarball for known mistakes. */
+/** Packs the packages into a folder, and checks each tarball for known mistakes. */
 export async function packAll(into: string): Promise<readonly Packed[]> {
-  const packed = await Promise.all(readdirSync('packages').map((name) => pack(join('packages', name), into)))
-  return packed.filter((one) => one !== undefined)
+  const folders = readdirSync('packages').map((name) => `./packages/${name}`)
+  const printed = await command('pack all', 'npm', ['pack', '--json', '--pack-destination', into, ...folders])
+  if (printed === undefined) return []
+  const packed = JSON.parse(printed) as readonly { readonly name: string; readonly filename: string }[]
+  const manifests = folders.map((folder) => JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')) as Manifest)
+  return await Promise.all(
+    packed.map(({ name, filename }) => {
+      const manifest = manifests.find((one) => one.name === name)
+      if (!manifest) throw new Error(`npm has packed ${name}, which no manifest in packages/ names`)
+      return checkPacked(manifest, join(into, filename))
+    }),
+  )
 }
 
-async function pack(folder: string, into: string): Promise<Packed | undefined> {
-  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
+async function checkPacked(manifest: Manifest, tarball: string): Promise<Packed> {
   const { name } = manifest
-  const printed = await command(`${name}: pack`, 'npm', ['pack', '--json', '--pack-destination', into, `./${folder}`])
-  if (printed === undefined) return undefined
-  const [{ filename }] = JSON.parse(printed) as [{ filename: string }]
-  const tarball = join(into, filename)
   await command(`${name}: publint`, tool('publint'), ['run', tarball, '--strict'])
   const paths = Object.keys(manifest.exports)
   const sheets = paths.filter((path) => path.endsWith('.css'))
