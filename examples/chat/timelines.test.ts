@@ -94,6 +94,18 @@ test('a call that was started by an attempt which then failed is one call, which
   }
 })
 
+test('a call that asks the user has not failed (UI2)', async () => {
+  const store = memoryTimes()
+  const choose = tool({ name: 'choose', description: 'Chooses.', input: z.object({}) }) as Tool
+  const middleware = [timelines(store, () => true)]
+  const work = createAgent({ model: scriptedModel([respond(call('choose'))]), tools: [choose], middleware }).run('Go')
+  await vi.runAllTimersAsync()
+  expect((await work).status).toBe('interrupted')
+  const [times = ''] = store.kept.values()
+  const { steps }: Times = JSON.parse(times)
+  expect(steps[0]?.calls).toEqual([expect.not.objectContaining({ isFailed: true })])
+})
+
 test('whoever sees the end of a turn finds its times, also in a slow store (UI2)', async () => {
   const kept: string[] = []
   const save = async (_: string, times: string) => {

@@ -86,11 +86,11 @@ function note({ began, steps }: Draft<Times>, event: AgentEvent, run: Run, reade
     step.calls.push({ id, tool, ...(isReady && { ready: at }) })
   } else if ('callId' in event && event.callId !== undefined && event.type !== 'tool-progress') {
     const call = steps.flatMap(({ calls }) => calls).findLast(({ id }) => id === event.callId)
-    const { startedAt, endedAt, state } = run.toolStatus(event.callId) ?? {}
+    const { startedAt, endedAt } = run.toolStatus(event.callId) ?? {}
     // A call that was denied has not run.
     if (!call || startedAt === undefined) return false
     Object.assign(call, { start: startedAt - began, end: endedAt && endedAt - began })
-    if (endedAt && state !== 'ok') call.isFailed = true
+    if ((event.type === 'tool-settled' || event.type === 'tool-end') && event.message.isError) call.isFailed = true
   } else return false
   return true
 }
