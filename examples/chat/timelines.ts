@@ -89,11 +89,11 @@ function note({ began, steps }: Draft<Times>, event: AgentEvent, run: Run, reade
     const { startedAt, endedAt } = run.toolStatus(event.callId) ?? {}
     // A call that was denied has not run.
     if (!call || startedAt === undefined) return false
-    Object.assign(call, { start: startedAt - began, end: endedAt && endedAt - began })
+    Object.assign(call, { start: Math.round(startedAt) - began, end: endedAt && Math.round(endedAt) - began })
     if ((event.type === 'tool-settled' || event.type === 'tool-end') && event.message.isError) call.isFailed = true
   } else return false
   return true
 }
 
 /** On the clock of `toolStatus`. */
-const now = () => performance.timeOrigin + performance.now()
+const now = () => Math.round(performance.timeOrigin + performance.now())
