@@ -11,6 +11,7 @@ import { createThreads, type Turn } from '@meanwhile/threads'
 import { sqliteThreads } from '@meanwhile/threads/sqlite'
 import { z } from 'zod'
 import { demoModel } from './shared/demo-model.ts'
+import { travelTools } from './shared/demo-tools.ts'
 
 const stop = new AbortController()
 const terminal = createInterface({ input: process.stdin })
@@ -30,7 +31,8 @@ const approval = approve({
     return (await lines.next()).value === 'y' ? { decision: 'allow' } : { decision: 'deny', reason: 'the user said no' }
   },
 })
-const agent = createAgent({ name: 'terminal', model: demoModel(), tools: [sendMail], middleware: [approval] })
+const tools = [...travelTools, sendMail]
+const agent = createAgent({ name: 'terminal', model: demoModel(), tools, middleware: [approval] })
 const store = sqliteThreads(process.argv[2] ?? join(tmpdir(), 'meanwhile-terminal-agent.db'))
 const threads = createThreads({ agent, store })
 
