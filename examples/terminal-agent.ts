@@ -15,6 +15,7 @@ import { travelTools } from './shared/demo-tools.ts'
 
 const stop = new AbortController()
 const terminal = createInterface({ input: process.stdin })
+// Not question(), which fails when the input comes from a file or a pipe that has ended.
 const lines = terminal[Symbol.asyncIterator]()
 
 const sendMail = tool({
@@ -23,13 +24,23 @@ const sendMail = tool({
   input: z.object({ to: z.string(), text: z.string() }),
   execute: ({ to }) => `The mail to ${to} is sent.`,
 })
+// Calls of one response ask at the same time, and a terminal shows one question after the other.
+let asked: Promise<unknown> = Promise.resolve()
+function afterEarlier<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+  const answer = asked.then(ask)
+  asked = answer.catch(() => undefined)
+  return answer
+}
+
 const approval = approve({
   tools: ['send_mail'],
-  async ask({ tool, input }) {
-    // The model has written the input: no character of it may clear the screen or hide a part of it.
-    process.stdout.write(`\n${tool} ${escapeInvisible(JSON.stringify(input))}\nAllow it? (y/n)`)
-    return (await lines.next()).value === 'y' ? { decision: 'allow' } : { decision: 'deny', reason: 'the user said no' }
-  },
+  ask: ({ tool, input }) =>
+    afterEarlier(async () => {
+      // The model has written the input: no character of it may clear the screen or hide a part of it.
+      process.stdout.write(`\n${tool} ${escapeInvisible(JSON.stringify(input))}\nAllow it? (y/n)`)
+      const { value } = await lines.next()
+      return value === 'y' ? { decision: 'allow' } : { decision: 'deny', reason: 'the user said no' }
+    }),
 })
 const tools = [...travelTools, sendMail]
 const agent = createAgent({ name: 'terminal', model: demoModel(), tools, middleware: [approval] })
