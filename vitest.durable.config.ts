@@ -8,7 +8,14 @@ export default defineConfig({
     name: 'durable',
     include: ['{packages,apps}/*/src/**/*.durable.test.ts'],
     exclude: configDefaults.exclude,
-    globalSetup: 'apps/postgres-cluster/src/global-setup.ts',
+    provide: {
+      sources: [
+        'packages/core/test/set-up-process.ts',
+        'packages/durable/test/worker-process.ts',
+        'packages/threads/test/{frozen,turns,worker}-process.ts',
+      ],
+    },
+    globalSetup: ['apps/postgres-cluster/src/global-setup.ts', 'apps/tests/support/programs-setup.ts'],
     environment: 'node',
     env,
     // The tests mostly wait: for heartbeats, and for servers that start again.

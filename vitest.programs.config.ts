@@ -9,10 +9,22 @@ export default defineConfig({
     name: 'programs',
     include: ['{apps,packages,scripts}/**/*.program.test.ts'],
     exclude: configDefaults.exclude,
+    provide: {
+      sources: [
+        'apps/bench/src/index.ts',
+        'apps/tests/together/late-sdk.ts',
+        'examples/{terminal-agent,tracing}.ts',
+        'packages/core/test/{killed,save}-process.ts',
+        'packages/devtools/{src/devtools,test/node-sdk}-process.ts',
+        'packages/threads/test/thread-process.ts',
+      ],
+    },
+    globalSetup: 'apps/tests/support/programs-setup.ts',
     environment: 'node',
     env,
     maxWorkers: availableParallelism() + 1,
     testTimeout: patience,
+    hookTimeout: patience,
     expect: { poll: { timeout: 60_000 } },
     // The OpenTelemetry packages of the AI SDK contain modules that Node cannot resolve.
     server: { deps: { inline: [/@ai-sdk\/otel/] } },

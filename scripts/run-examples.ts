@@ -1,12 +1,13 @@
 // Runs every example, a few at a time: without a key and, if it can use a real model, with a key against a stand-in model on the same wire.
 // Fails if one of them fails. Names of examples run only these: npm run examples -- hello-agent
-// Node itself runs them, because their modules are then compiled once for all of them.
+// Each is built to one file, which starts faster than its many sources.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { findBinaries, NoPostgresError } from '@meanwhile/postgres-cluster'
+import { buildPrograms, folderOfPrograms } from '@meanwhile/tests/programs/build'
 import { serveStandIn } from './stand-in-model.ts'
 
 interface Job {
@@ -19,10 +20,7 @@ const AT_ONCE = 3
 const KEYS = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY']
 
 /** The environment without keys, so that no example calls a model that costs money. */
-const keyless = {
-  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !KEYS.includes(name))),
-  NODE_COMPILE_CACHE: 'node_modules/.cache/compiled',
-}
+const keyless = Object.fromEntries(Object.entries(process.env).filter(([name]) => !KEYS.includes(name)))
 
 function jobsOf(file: string, standIn: string): readonly Job[] {
   const source = readFileSync(file, 'utf8')
@@ -38,8 +36,9 @@ function jobsOf(file: string, standIn: string): readonly Job[] {
 }
 
 /** Whether it succeeded. Its output is printed when it has ended. */
-async function succeeds({ file, how, env }: Job): Promise<boolean> {
-  const args = ['--conditions=@meanwhile/source', file]
+async function succeeds({ file, how, env }: Job, programs: Readonly<Record<string, string>>): Promise<boolean> {
+  // A program that it starts is not built.
+  const args = ['--conditions=@meanwhile/source', programs[file] ?? file]
   const isChat = file.endsWith('/terminal-agent.ts')
   const example = spawn(process.execPath, isChat ? [...args, ':memory:'] : args, { env, timeout: 300_000 })
   // An example that asks for permission gets it. Examples that do not ask may have ended by then.
@@ -83,14 +82,20 @@ if (unknown.length > 0) {
 const isAsked = asked.length > 0
 const leftOut = isAsked ? [] : examples.filter((file) => lacking(file) !== undefined)
 
-await using standIn = await serveStandIn()
-const jobs = examples.filter((file) => !leftOut.includes(file)).flatMap((file) => jobsOf(file, standIn.url))
 const failed: string[] = []
-const work = jobs.values()
-const worker = async (): Promise<void> => {
-  for (const job of work) if (!(await succeeds(job))) failed.push(`${job.file}, ${job.how}`)
+const folder = folderOfPrograms()
+try {
+  const files = examples.filter((file) => !leftOut.includes(file))
+  const programs = await buildPrograms(files, folder)
+  await using standIn = await serveStandIn()
+  const work = files.flatMap((file) => jobsOf(file, standIn.url)).values()
+  const worker = async (): Promise<void> => {
+    for (const job of work) if (!(await succeeds(job, programs))) failed.push(`${job.file}, ${job.how}`)
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+} finally {
+  rmSync(folder, { recursive: true })
 }
-await Promise.all(Array.from({ length: AT_ONCE }, worker))
 
 for (const file of leftOut) console.log(`\n── ${file}, skipped: ${lacking(file)}`)
 if (failed.length > 0) {

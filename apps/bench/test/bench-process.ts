@@ -5,8 +5,13 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type {} from '@meanwhile/tests/programs'
+import { inject } from 'vitest'
 
-const PROGRAM = fileURLToPath(new URL('../src/index.ts', import.meta.url))
+const SOURCE = fileURLToPath(new URL('../src/index.ts', import.meta.url))
+
+/** Built, unless the tests start it only once. */
+const PROGRAM: string = inject('programs')?.[SOURCE] ?? SOURCE
 
 export interface BenchProcess extends AsyncDisposable {
   readonly child: ChildProcess

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { assertSpanTree } from '@meanwhile/harness/assert'
 import { otlpReceiver } from '@meanwhile/harness/otlp'
+import { programAt } from '@meanwhile/tests/programs'
 import { expect, test } from 'vitest'
 
-const PROGRAM = fileURLToPath(new URL('./late-sdk.ts', import.meta.url))
+const PROGRAM = programAt(new URL('./late-sdk.ts', import.meta.url))
 
 test('an SDK set up after packages, agents and runs gets the spans and metrics of all that comes then, old agents included', async () => {
   await using receiver = await otlpReceiver()
@@ -15,8 +15,7 @@ test('an SDK set up after packages, agents and runs gets the spans and metrics o
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
     OTEL_LOGS_EXPORTER: 'none',
   }
-  const args = ['--conditions=@meanwhile/source', '--no-warnings', PROGRAM]
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { env })
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, ['--no-warnings', PROGRAM], { env })
   expect([stdout, stderr]).toEqual(['Done.\nDone.\nDone.\nseen\n', ''])
   const run = (agent: string) => `
     invoke_agent ${agent}

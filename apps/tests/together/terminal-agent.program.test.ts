@@ -4,7 +4,10 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { programAt } from '@meanwhile/tests/programs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+
+const PROGRAM = programAt(new URL('../../../examples/terminal-agent.ts', import.meta.url))
 
 let folder: string
 const started: ChildProcess[] = []
@@ -20,8 +23,7 @@ afterEach(async () => {
 
 function terminal() {
   const { OPENAI_API_KEY: _, ANTHROPIC_API_KEY: __, ...env } = process.env
-  const args = ['--conditions=@meanwhile/source', 'examples/terminal-agent.ts', join(folder, 'chat.db')]
-  const program = spawn(process.execPath, args, { env, cwd: join(import.meta.dirname, '../../..') })
+  const program = spawn(process.execPath, [PROGRAM, join(folder, 'chat.db')], { env })
   started.push(program)
   let printed = ''
   program.stdout.on('data', (data) => {

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { assertNotSent, assertSpanTree, spanNamed } from '@meanwhile/harness/assert'
 import { type OtlpReceiver, type OtlpReceiverOptions, otlpReceiver } from '@meanwhile/harness/otlp'
+import { programAt } from '@meanwhile/tests/programs'
 import { expect, onTestFinished, test } from 'vitest'
 
 // examples/tracing.ts as a user starts it: in its own process. Only the environment defines where spans go.
 
-const PROGRAM = fileURLToPath(new URL('../../../examples/tracing.ts', import.meta.url))
+const PROGRAM = programAt(new URL('../../../examples/tracing.ts', import.meta.url))
 
 /** A late end takes eight seconds: the SDK's default time limits. */
 const IN_TIME = 5_000
@@ -18,7 +18,7 @@ async function setup(options?: OtlpReceiverOptions) {
 }
 
 function start({ url }: OtlpReceiver, environment: Readonly<Record<string, string>> = {}) {
-  const child = spawn(process.execPath, ['--conditions=@meanwhile/source', '--no-warnings', PROGRAM], {
+  const child = spawn(process.execPath, ['--no-warnings', PROGRAM], {
     env: {
       PATH: process.env.PATH,
       OTEL_EXPORTER_OTLP_ENDPOINT: url,

@@ -1,7 +1,6 @@
 /** A process whose run is killed: an agent with five tools that log what they do, and a model that streams slowly. */
 
 import { appendFileSync } from 'node:fs'
-import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { type Agent, createAgent, type Effect, tool } from '@meanwhile/core'
 import { fileStore } from '@meanwhile/core/stores/file'
@@ -90,8 +89,6 @@ export function agentIn(folder: string): Agent {
 const [folder, id] = process.argv.slice(2)
 if (process.send && folder !== undefined) {
   process.on('disconnect', () => process.exit())
-  // A killed process cannot do this at its end. The next process uses the compiled code.
-  flushCompileCache()
   const agent = agentIn(folder)
   const run = id === undefined ? agent.stream('Go') : agent.resume(id)
   process.send({ id: run.id })

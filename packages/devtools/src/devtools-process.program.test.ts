@@ -3,17 +3,18 @@ import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { programAt } from '@meanwhile/tests/programs'
 import { expect, onTestFinished, test } from 'vitest'
 import { fileOf } from '../test/recorded.ts'
 import type { RunList } from './server/api.ts'
 
-const PROGRAM = join(import.meta.dirname, 'devtools-process.ts')
+const PROGRAM = programAt(new URL('./devtools-process.ts', import.meta.url))
 
 const command = (...args: readonly string[]) => commandWith({}, ...args)
 
 function commandWith(env: NodeJS.ProcessEnv, ...args: readonly string[]) {
   const options = { env: { ...process.env, ...env } }
-  const child = spawn(process.execPath, ['--conditions=@meanwhile/source', PROGRAM, ...args], options)
+  const child = spawn(process.execPath, [PROGRAM, ...args], options)
   onTestFinished(() => void child.kill('SIGKILL'))
   let output = ''
   for (const stream of [child.stdout, child.stderr])

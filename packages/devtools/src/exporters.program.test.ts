@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
+import { programAt } from '@meanwhile/tests/programs'
 import { expect, test } from 'vitest'
 import { started } from '../test/started.ts'
 import type { Run } from './model/run.ts'
 import type { RunDetail, RunList } from './server/api.ts'
 
-const PROGRAM = join(import.meta.dirname, '../test/node-sdk-process.ts')
+const PROGRAM = programAt(new URL('../test/node-sdk-process.ts', import.meta.url))
 
 test('NodeSDK, set up only by environment variables: protobuf and JSON, with and without gzip, give the same picture (DT2)', async () => {
   const pictures = []

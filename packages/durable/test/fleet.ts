@@ -5,10 +5,10 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { CompletedResult } from '@meanwhile/core'
 import { postgresStore } from '@meanwhile/core/stores/postgres'
 import { createDatabase } from '@meanwhile/postgres-cluster'
+import { programAt } from '@meanwhile/tests/programs'
 import { sized } from '@meanwhile/tests/size'
 import { Pool } from 'pg'
 import { type DurableRuns, durableRuns, setUpDurable } from '../src/index.ts'
@@ -17,7 +17,7 @@ import { clerk, type Diary, diaryIn, judge, type Line, type Verdict } from './cl
 import { testDatabase } from './database.ts'
 import { type DriverName, death, openEngine } from './drivers.ts'
 
-const PROGRAM = fileURLToPath(new URL('./killed-worker.ts', import.meta.url))
+const PROGRAM = programAt(new URL('./worker-process.ts', import.meta.url))
 
 export interface FleetOptions {
   readonly driver: DriverName
@@ -137,7 +137,7 @@ export class Fleet {
     const name = `worker-${process.pid}-${++this.#count}`
     const order: WorkerOrder = { ...this.#options, ...more, diary: join(this.#folder, 'diary'), name }
     const child = fork(PROGRAM, [JSON.stringify(order)], {
-      execArgv: ['--conditions=@meanwhile/source', '--no-warnings'],
+      execArgv: ['--no-warnings'],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     })
     const ended = once(child, 'exit').then(() => {
@@ -238,12 +238,12 @@ export class Fleet {
   }
 
   async result(run: string): Promise<CompletedResult> {
-    return await this.#until(`${run} ends`, () => this.#step(run))
+    return await this.#until(`${run} ends`, () => this.#step(run), 50)
   }
 
   /** The minute begins again when a worker has started or ended: what the test does to its workers takes longer on a busy machine. */
-  #until<Value>(what: string, look: () => Promise<Value | undefined> | Value | undefined): Promise<Value> {
-    return until(what, look, () => this.#changedAt)
+  #until<Value>(what: string, look: Look<Value>, every?: number): Promise<Value> {
+    return until(what, look, () => this.#changedAt, every)
   }
 
   /** Answers the questions of the run. Returns its result when it has ended. A failure of the database is ignored. */
@@ -274,13 +274,19 @@ export class Fleet {
   }
 }
 
-/** Resolves with the first value that `look` returns. Throws if there is none within a minute after this call, and after the time `from`. */
+type Look<Value> = () => Promise<Value | undefined> | Value | undefined
+
+/**
+ * Resolves with the first value that `look` returns. Throws if there is none within three minutes after this call, and after the time `from`.
+ * `every`: milliseconds between two looks; a look into the database takes a hundred times as long as one into the diary.
+ */
 export async function until<Value>(
   what: string,
-  look: () => Promise<Value | undefined> | Value | undefined,
+  look: Look<Value>,
   from: () => number = () => 0,
+  every = 10,
 ): Promise<Value> {
-  for (const begun = Date.now(); ; await pause(10)) {
+  for (const begun = Date.now(); ; await pause(every)) {
     const value = await look()
     if (value !== undefined) return value
     if (Date.now() > Math.max(begun, from()) + 180_000) throw new Error(`did not happen within three minutes: ${what}`)

@@ -4,15 +4,15 @@ import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { textOf } from '@meanwhile/core'
 import { ownDatabase } from '@meanwhile/postgres-cluster/testing'
+import { programAt } from '@meanwhile/tests/programs'
 import { sized } from '@meanwhile/tests/size'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type BossThreads, openThreads } from '../test/boss-threads.ts'
 import type { ThreadEvent, Turn, WhenBusy } from './index.ts'
 
-const PROGRAM = fileURLToPath(new URL('../test/thread-worker.ts', import.meta.url))
+const PROGRAM = programAt(new URL('../test/worker-process.ts', import.meta.url))
 
 /** The number of rounds. Each round kills two workers. */
 const ROUNDS = sized({ small: 5, middle: 5, whole: 250 })
@@ -37,7 +37,7 @@ afterEach(async () => {
 
 async function spawn(): Promise<void> {
   const worker = fork(PROGRAM, [url, join(folder, 'notes')], {
-    execArgv: ['--conditions=@meanwhile/source', '--no-warnings'],
+    execArgv: ['--no-warnings'],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
   workers.add(worker)

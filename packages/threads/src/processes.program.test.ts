@@ -4,16 +4,16 @@ import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { createAgent } from '@meanwhile/core'
 import { scriptedModel } from '@meanwhile/core/testing'
+import { programAt } from '@meanwhile/tests/programs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { all, shown } from '../test/chat.ts'
 import type { ThreadOrder, ThreadReport } from '../test/thread-process.ts'
 import { createThreads, type Threads } from './index.ts'
 import { type SqliteThreads, sqliteThreads } from './sqlite.ts'
 
-const PROGRAM = fileURLToPath(new URL('../test/thread-process.ts', import.meta.url))
+const PROGRAM = programAt(new URL('../test/thread-process.ts', import.meta.url))
 const LEASE = 500
 
 let scratch: string
@@ -41,7 +41,7 @@ class Child {
 
   constructor() {
     const args = [join(scratch, 'chat.db'), join(scratch, 'log'), String(LEASE)]
-    this.#child = fork(PROGRAM, args, { execArgv: ['--no-warnings', '--conditions=@meanwhile/source'] })
+    this.#child = fork(PROGRAM, args, { execArgv: ['--no-warnings'] })
     this.#child.on('message', (report: ThreadReport) => {
       this.#reports.push(report)
       this.#wake()

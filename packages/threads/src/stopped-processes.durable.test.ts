@@ -5,10 +5,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { createAgent } from '@meanwhile/core'
 import { scriptedModel } from '@meanwhile/core/testing'
 import { ownDatabase } from '@meanwhile/postgres-cluster/testing'
+import { programAt } from '@meanwhile/tests/programs'
 import { Pool } from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { all } from '../test/chat.ts'
@@ -16,7 +16,7 @@ import type { TurnOrder } from '../test/turns-process.ts'
 import { createThreads, type Threads } from './index.ts'
 import { postgresThreads, setUpPostgresThreads } from './postgres.ts'
 
-const PROGRAM = fileURLToPath(new URL('../test/turns-process.ts', import.meta.url))
+const PROGRAM = programAt(new URL('../test/turns-process.ts', import.meta.url))
 
 /** `KILLS=500 SUSPENSIONS=50 npm run test:durable -- stopped-processes` tries more. */
 const KILLS = Number(process.env.KILLS ?? 6)
@@ -47,10 +47,7 @@ afterEach(async () => {
 
 async function spawn(lease: number, ahead = 0): Promise<ChildProcess> {
   const args = [url, join(folder, 'notes'), String(lease), String(ahead)]
-  const child = fork(PROGRAM, args, {
-    execArgv: ['--conditions=@meanwhile/source', '--no-warnings'],
-    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'meanwhile-compiled') },
-  })
+  const child = fork(PROGRAM, args, { execArgv: ['--no-warnings'] })
   children.add(child)
   await once(child, 'message')
   return child

@@ -1,6 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
-import { spawnBench } from '../../test/bench-process.ts'
 import { environment } from '../environment.ts'
 import { durableTable } from './table.ts'
 
@@ -25,12 +24,4 @@ test('the table has a row for each set-up, with a dash for a figure that it does
   ])
   expect(lines[8]).toBe("   The disk's own sync: 5.00 ms (95 % of them at most 9.00 ms)")
   expect(lines.join('\n')).toContain('PostgreSQL 15.18. Machine: ')
-})
-
-test('without PostgreSQL the bench says how to install it, and has failed', async () => {
-  await using bench = await spawnBench(['--durable'], { ...process.env, PG_BIN: '/no/such/folder' })
-  expect(await bench.ended).toMatchObject({
-    code: 1,
-    stderr: expect.stringMatching(/^This needs PostgreSQL's .*apt-get install -y postgresql.*PG_BIN\.\n$/),
-  })
 })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { programAt } from '@meanwhile/tests/programs'
 import { sized } from '@meanwhile/tests/size'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { agentIn, type Deed } from '../../test/killed-process.ts'
@@ -11,7 +11,7 @@ import { type AgentResult, CheckpointMissingError, type Message } from '../index
 
 // `kill -9` at any point of a run, and a resume: no call is made twice and none is lost.
 
-const PROGRAM = fileURLToPath(new URL('../../test/killed-process.ts', import.meta.url))
+const PROGRAM = programAt(new URL('../../test/killed-process.ts', import.meta.url))
 const KILLS = sized({ small: 4, middle: 6, whole: 200 })
 
 let scratch: string
@@ -43,8 +43,7 @@ async function kill(child: ChildProcess): Promise<void> {
 /** Starts or resumes the run in a separate process, and kills it after this many milliseconds. Returns the run's id. */
 async function killedRun(folder: string, after: number, resumed?: string): Promise<string> {
   const child = fork(PROGRAM, [folder, ...(resumed === undefined ? [] : [resumed])], {
-    execArgv: ['--conditions=@meanwhile/source', '--no-warnings'],
-    env: { ...process.env, NODE_COMPILE_CACHE: join(scratch, 'compiled') },
+    execArgv: ['--no-warnings'],
   })
   children.add(child)
   const [{ id }] = (await once(child, 'message')) as [{ id: string }]

@@ -1,15 +1,15 @@
 import { fork } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { ownDatabase } from '@meanwhile/postgres-cluster/testing'
+import { programAt } from '@meanwhile/tests/programs'
 import { Client, Pool } from 'pg'
 import { beforeEach, expect, test } from 'vitest'
 import { ThreadError } from '../index.ts'
 import { postgresThreads, setUpPostgresThreads } from '../postgres.ts'
 import type { StoredThread } from '../thread-store.ts'
 
-const FREEZING = fileURLToPath(new URL('../../test/frozen-change.ts', import.meta.url))
+const FREEZING = programAt(new URL('../../test/frozen-process.ts', import.meta.url))
 
 const EMPTY = { tag: '0123abcd', createdAt: 1, updatedAt: 2, turns: 0, historyAt: 0, isPaused: false }
 
@@ -34,7 +34,7 @@ const lockOf = (id: string) => createHash('sha256').update(JSON.stringify(id)).d
 
 test('a process that is stopped in the middle of a change holds up no other thread, and its own thread for less than 15 s (W29)', async () => {
   const store = postgresThreads({ pool, schema: 'locks' })
-  const child = fork(FREEZING, [url, 'locks'], { execArgv: ['--no-warnings', '--conditions=@meanwhile/source'] })
+  const child = fork(FREEZING, [url, 'locks'], { execArgv: ['--no-warnings'] })
   try {
     const locks = `SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
     await expect.poll(async () => (await pool.query(locks)).rows, { timeout: 60_000 }).toHaveLength(1)
