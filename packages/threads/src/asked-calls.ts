@@ -8,6 +8,7 @@ import { sameInput } from '@meanwhile/core/calls'
 import { changedBy } from './changed-messages.ts'
 import { isDecision } from './decisions.ts'
 import type { Outcome } from './owner-decisions.ts'
+import { runThatAsked } from './question-run.ts'
 import type { InsideCard, InsideEvent, ThreadEventBody } from './thread-events.ts'
 import type { StoredEvent } from './thread-store.ts'
 import { STOPPED } from './user-decisions.ts'
@@ -15,6 +16,8 @@ import { STOPPED } from './user-decisions.ts'
 /** A call, and what its card shows. */
 interface Asked {
   readonly card: InsideCard
+  /** The id of the question that the card has asked last, if it is known. */
+  readonly question: string | undefined
   /** What the card shows if the run tells nothing of the answer: an agent with `events: false`. */
   readonly untold?: InsideCard
 }
@@ -39,10 +42,14 @@ export class AskedCalls {
   constructor(own: readonly StoredEvent[] = [], interrupts: readonly PendingInterrupt[] = []) {
     for (const { event } of own) {
       this.#hasWritten(event)
-      if (event.type === 'inside') for (const card of event.cards) this.#asked.set(keyOf(card.path), { card })
+      if (event.type === 'inside') for (const card of event.cards) this.#show(card)
     }
-    for (const card of interrupts.flatMap(cardOf))
-      if (!this.#asked.has(keyOf(card.path))) this.#asked.set(keyOf(card.path), { card })
+    for (const pending of interrupts)
+      for (const asked of cardOf(pending)) {
+        const { card = asked, question } = this.#asked.get(keyOf(asked.path)) ?? {}
+        const isOpen = card.state !== 'ended' && card.approval === asked.approval
+        if (question === undefined && isOpen) this.#show(card, pending.id)
+      }
   }
 
   /** Returns what follows from an event of the turn: while a model writes a message, only after that message. Nothing follows from a delta. */
@@ -89,22 +96,25 @@ export class AskedCalls {
 
   /** Called when the turn begins to wait: the cards that it has not told. */
   waits(interrupts: readonly PendingInterrupt[]): readonly InsideEvent[] {
-    const asked = interrupts.flatMap((pending) =>
-      cardOf({ ...pending, payload: this.#payloads.get(pending.id) ?? pending.payload }),
+    const asked = interrupts.flatMap(({ id, ...pending }) =>
+      cardOf({ ...pending, id, payload: this.#payloads.get(id) ?? pending.payload }).map((card) => ({ card, id })),
     )
     const paths = new Set<string>()
-    const isNew = ({ path, input, approval }: InsideCard) => {
+    const isNew = ({ card: { path, input }, id }: (typeof asked)[number]) => {
       const [outermost, inner] = path
-      const known = this.#asked.get(keyOf(path))?.card
+      const known = this.#asked.get(keyOf(path))
       // A card asks one question at a time.
       if (paths.size === paths.add(keyOf(path)).size) return false
-      if (known?.state === 'asked' && known.approval === approval) return false
-      const isAnother = inner !== undefined || (known !== undefined && known.approval !== approval)
-      return isAnother || !sameInput(known?.input ?? this.#written.get(outermost?.callId ?? ''), input)
+      const isSame = known?.question === id
+      if (known?.card.state === 'asked' && isSame) return false
+      const isAnother = inner !== undefined || (known !== undefined && !isSame)
+      return isAnother || !sameInput(known?.card.input ?? this.#written.get(outermost?.callId ?? ''), input)
     }
     this.#makers.clear()
     this.#early.clear()
-    return [...this.flush(), ...this.#tell([...this.#untold(), ...asked.filter(isNew)])]
+    const [untold, told] = [this.#untold(), asked.filter(isNew)]
+    for (const { card, id } of told) this.#show(card, id)
+    return [...this.flush(), ...this.#tell([...untold, ...told.map(({ card }) => card)])]
   }
 
   /** Called when the turn continues with answers. */
@@ -112,17 +122,15 @@ export class AskedCalls {
     return interrupts.flatMap((pending) => {
       const answer = answers[pending.id]
       const [asked] = cardOf(pending)
-      const card = asked && this.#asked.get(keyOf(asked.path))?.card
-      const isOpen = card && card.state !== 'ended' && card.approval === asked.approval
-      if (!isOpen || answer === undefined) return []
+      const { card, question } = (asked && this.#asked.get(keyOf(asked.path))) ?? {}
+      if (!card || card.state === 'ended' || question !== pending.id || answer === undefined) return []
       const { decision, input } = Object(answer)
       const isApproval = card.approval !== undefined
       const decided: InsideCard = { ...card, state: isApproval && decision === 'deny' ? 'denied' : 'allowed' }
       const isShown = isInside(card) || isApproval
       const events = isShown && card.state !== decided.state ? this.#tell([decided]) : []
-      if (!isApproval) this.#asked.set(keyOf(card.path), { card: decided, untold: ended(decided, resultOf(answer)) })
-      if (isApproval && decision === 'edit')
-        this.#asked.set(keyOf(card.path), { card: decided, untold: { ...decided, input } })
+      if (!isApproval) this.#show(decided, question, ended(decided, resultOf(answer)))
+      if (isApproval && decision === 'edit') this.#show(decided, question, { ...decided, input })
       return events
     })
   }
@@ -166,10 +174,11 @@ export class AskedCalls {
 
   #decided(event: ThreadEventBody & { readonly type: 'custom' }): readonly InsideEvent[] {
     // An agent with `events: false` tells decisions, but not which of its tools makes a call.
-    const card = this.#cardOf(event) ?? this.#cardOf(event, true)
+    const cards = this.#cardsOf(event, true)
+    const card = cards.find((one) => isMadeAs(event, one)) ?? onlyOne(cards)
     if (!card) return []
     const { input = card.input, decision, reason } = Object(event.data)
-    this.#asked.set(keyOf(card.path), { card })
+    this.#show(card)
     // The answer itself has the reason as well, but a middleware may mask it.
     if (decision === 'deny' && typeof reason === 'string') return this.#tell([denied(card, reason)])
     return sameInput(input, card.input) ? [] : this.#tell([{ ...card, input }])
@@ -178,7 +187,8 @@ export class AskedCalls {
   #ended(event: ThreadEventBody & { readonly type: 'tool-end' | 'background-end' }): readonly InsideEvent[] {
     if (this.#asked.size === 0) return []
     const { callId, toolName, message, path = [] } = event
-    const card = this.#cardOf(event)
+    // The end of a call does not name its makers.
+    const card = onlyOne(this.#cardsOf(event))
     if (card && isInside(card)) return this.#tell([ended(card, message)])
     const makers = this.#makers.get(JSON.stringify([callId]))
     if (path.length > 0 || (makers && !makers.has(undefined))) return []
@@ -200,18 +210,19 @@ export class AskedCalls {
   }
 
   /**
-   * The card of the call that an event is about. Calls that several tools make may have the same id, and the event does not name its maker: then a card is
-   * only found if no other one may be meant. `isUntold`: the run may have told nothing of the calls that made it.
+   * The cards of the calls that an event may be about, all of whose questions were asked in its run. Calls that several tools of a run make may have the
+   * same id. `isUntold`: the run may have told nothing of the calls that made it.
    */
-  #cardOf({ callId, toolName, path = [] }: CallEvent, isUntold = false): InsideCard | undefined {
-    if (callId === undefined) return undefined
+  #cardsOf({ runId, callId, toolName, path = [] }: CallEvent, isUntold = false): readonly InsideCard[] {
+    if (callId === undefined) return []
     const told = [...path.map((part) => part.callId), callId]
-    const [card, ...others] = this.#cards.filter((card) => {
+    return [...this.#asked.values()].flatMap(({ card, question = '' }) => {
       const last = card.path.at(-1)
       const mayGoOn = card.state !== 'ended' && (card.state !== 'asked' || !isInside(card))
-      return mayGoOn && last?.callId === callId && last.agent === toolName && this.#mayBe(card, told, isUntold)
+      const isOfRun = (runThatAsked(question) ?? runId) === runId
+      const isCall = mayGoOn && isOfRun && last?.callId === callId && last.agent === toolName
+      return isCall && this.#mayBe(card, told, isUntold) ? [card] : []
     })
-    return others.length > 0 ? undefined : card
   }
 
   /** Whether `told`, the path of a call in the events, may lead to this card. It has the calls of agents around the call, but no calls that made it. */
@@ -234,10 +245,16 @@ export class AskedCalls {
     return makers ? makers.has(maker) : maker === undefined || isUntold
   }
 
+  #show(card: InsideCard, question?: string, untold?: InsideCard): void {
+    const key = keyOf(card.path)
+    const asked = { card, question: question ?? card.approval ?? this.#asked.get(key)?.question }
+    this.#asked.set(key, { ...asked, ...(untold && { untold }) })
+  }
+
   #tell(cards: readonly InsideCard[]): readonly InsideEvent[] {
     const events: { type: 'inside'; callId: string; cards: InsideCard[] }[] = []
     for (const card of cards) {
-      this.#asked.set(keyOf(card.path), { card })
+      this.#show(card)
       const callId = card.path[0]?.callId ?? ''
       const last = events.at(-1)
       if (last?.callId === callId) last.cards.push(card)
@@ -248,6 +265,7 @@ export class AskedCalls {
 }
 
 interface CallEvent {
+  readonly runId: string
   readonly callId?: string
   readonly toolName?: string
   readonly path?: readonly PathPart[]
@@ -283,6 +301,18 @@ function ended(card: InsideCard, message: ToolMessage): InsideCard {
 function resultOf(output: Json): ToolMessage {
   const text = typeof output === 'string' ? output : JSON.stringify(output)
   return { role: 'tool', callId: '', name: '', content: [{ type: 'text', text }], output }
+}
+
+/** Whether the calls that made the call of a decision are those of the card, in the run of the call. */
+function isMadeAs({ callId = '', path = [], data }: CallEvent & { readonly data: unknown }, card: InsideCard): boolean {
+  const { makers = [] } = Object(data) as { readonly makers?: readonly string[] }
+  const own = [...path.slice(-1).map((agent) => agent.callId), ...makers, callId]
+  const ids = card.path.map((part) => part.callId)
+  return JSON.stringify(path.length > 0 ? ids.slice(-own.length) : ids) === JSON.stringify(own)
+}
+
+function onlyOne(cards: readonly InsideCard[]): InsideCard | undefined {
+  return cards.length > 1 ? undefined : cards[0]
 }
 
 function isInside({ path }: InsideCard): boolean {

@@ -14,6 +14,8 @@ export interface ThreadDecision {
   readonly toolName: string
   /** Of a call of an agent inside a call: the calls that contain it, outermost first. */
   readonly path?: readonly PathPart[]
+  /** Of a call that tools have made: the ids of the calls of these tools, outermost first. The model, or an agent in `path`, has made the first one. */
+  readonly makers?: readonly string[]
   /** What was decided. */
   readonly decision: 'allow' | 'deny' | 'edit'
   /** The input that was allowed, edited or not. Absent if the call did not run. */
@@ -46,6 +48,8 @@ export function decisionsIn(events: readonly StoredEvent[]): readonly ThreadDeci
   return [...new Map(decisions).values()]
 }
 
-function isRecordOfDecision(data: unknown): data is Pick<ThreadDecision, 'decision' | 'input' | 'reason' | 'by'> {
+function isRecordOfDecision(
+  data: unknown,
+): data is Pick<ThreadDecision, 'decision' | 'input' | 'reason' | 'by' | 'makers'> {
   return ['allow', 'deny', 'edit'].includes(Object(data).decision)
 }

@@ -91,6 +91,61 @@ function asking({
   return { agent, ran }
 }
 
+/**
+ * An agent named `main` with the tool `clerk`. With `relays twice` this is an agent that calls a tool twice, which pays with the same id each time. With
+ * `runs two` it runs two agents at once, whose models pay, or `choose`, with the same id.
+ */
+function repeating(how: 'relays twice' | 'runs two', events: boolean, leaf: 'pay' | 'choose' = 'pay') {
+  const ran: unknown[] = []
+  const amount = z.object({ n: z.number() })
+  const pay = tool({ name: 'pay', description: 'p', input: amount, execute: (input) => ran.push(input) }) as Tool
+  const choose = tool({ name: 'choose', description: 'c', input: amount }) as Tool
+  const relay = tool({
+    name: 'relay',
+    description: 'r',
+    input: amount,
+    execute: async (input, { run }) =>
+      (await run?.callTool({ type: 'tool-call', id: 'x', name: 'pay', input }))?.output ?? 'not paid',
+  }) as Tool
+  const clerkOf = (calls: readonly ReturnType<typeof call>[]) =>
+    createAgent({
+      name: 'clerk',
+      description: 'Pays.',
+      model: scriptedModel(
+        Array.from({ length: 9 }, () => ({ messages }) => {
+          return messages.some(({ role }) => role === 'assistant') ? respond(say('Done.')) : respond(...calls)
+        }),
+      ),
+      tools: [pay, choose, relay],
+      middleware: [approve({ tools: ['pay'] }), redact({ persist: true })],
+    })
+  const calls =
+    how === 'runs two'
+      ? [1, 2].map((n) => [call(leaf, { n }, { id: 'x' })])
+      : [[call('relay', { n: 1 }, { id: 'a' }), call('relay', { n: 2 }, { id: 'b' })]]
+  const inside = calls.map((some) => agentTool(clerkOf(some), { events }))
+  const clerk = tool({
+    name: 'clerk',
+    description: 'Pays.',
+    input: z.object({ request: z.string() }),
+    execute: async (input, context) =>
+      String(await Promise.all(inside.map(async (one) => one.execute?.(input, context)))),
+  }) as Tool
+  const agent = createAgent({
+    name: 'main',
+    model: scriptedModel(
+      Array.from({ length: 9 }, () => ({ messages }) => {
+        return messages.some(({ role }) => role === 'assistant')
+          ? respond(say('Good.'))
+          : respond(call('clerk', { request: 'Pay.' }, { id: 'm' }))
+      }),
+    ),
+    tools: [clerk],
+    middleware: [redact({ persist: true })],
+  })
+  return { agent, ran }
+}
+
 const short = ({ path, state, input, reason, result }: InsideCard) => {
   const why = state === 'denied' && reason !== undefined ? [reason] : []
   const end = result ? [result.isError === true, result.output ?? result.content[0]] : []
@@ -254,6 +309,49 @@ export function askedBehaviours({ newStore, opened }: AskingThreads): void {
     expect(card).toMatchObject({ state: 'ended', result: { callId: 'c', name: 'choose', isError: true } })
     const reason = end === 'stop' ? 'The user stopped this.' : 'The user wrote a message instead of answering.'
     expect(JSON.stringify(card?.result)).toContain(reason)
+  })
+
+  /** Answers the open questions at once, until there are none: those about the amount 1 with the first answer, those about 2 with the second. */
+  const answeredAtOnce = async ({ agent }: ReturnType<typeof repeating>, answers: readonly Json[]) => {
+    const threads = opened(newStore(), agent)
+    await (await threads.send('t', 'Go')).result
+    for (;;) {
+      const { interrupts, inside = [], status } = await threads.read('t')
+      if (status === 'idle') return inside.flatMap(({ cards }) => cards)
+      const given = interrupts.map(({ id, payload }): [string, Json] => [
+        id,
+        answers[Object(payload).input.n - 1] ?? null,
+      ])
+      await (await threads.answer('t', Object.fromEntries(given))).result
+    }
+  }
+
+  test.for(
+    (['relays twice', 'runs two'] as const).flatMap((how) => [true, false].map((events) => [how, events] as const)),
+  )(
+    'if an agent inside %s and calls with one id wait at once, each card has only what was decided about its own call, with the events of the agent: %s (W49, W51, AG9)',
+    async ([how, events]) => {
+      const edited = { decision: 'edit', input: { n: 4_111_111_111_111_111 } }
+      const made = repeating(how, events)
+      const cards = await answeredAtOnce(made, [{ decision: 'deny', reason: 'No.' }, edited])
+      const [first, second] = [true, false].map((isFirst) =>
+        cards.filter(({ input }) => (Object(input).n === 1) === isFirst),
+      )
+      expect(first?.map(({ state }) => state)).not.toContain('allowed')
+      expect(first).toContainEqual(expect.objectContaining({ state: 'denied', reason: 'No.' }))
+      expect(second?.map(({ state }) => state)).not.toContain('denied')
+      // It is masked, as the decision is.
+      expect(JSON.stringify(cards)).not.toContain('4111')
+      if (how === 'relays twice') expect(second?.at(-1)).toMatchObject({ input: { n: '[card-number]' } })
+      expect(made.ran).toEqual([edited.input])
+    },
+  )
+
+  test('if agents inside wait at once with calls of one id that the caller executes, a card has the output for its own input (W49, W51, AG9)', async () => {
+    const cards = await answeredAtOnce(repeating('runs two', false, 'choose'), ['one', 'two'])
+    const ended = cards.flatMap(({ input, result }) => (result ? [[Object(input).n, result.output]] : []))
+    expect(ended.length).toBeGreaterThan(0)
+    for (const [n, output] of ended) expect(output).toBe(n === 1 ? 'one' : 'two')
   })
 
   test('a process that goes on with a turn that waits knows the cards that another one has told (W49, AG3)', async () => {

@@ -119,7 +119,9 @@ function shared({ script = [], open, metadata, isAsBefore = false, ...policy }: 
         resume: [{ interruptId: await idOfQuestion(), status: 'resolved', payload: { approved: true } }],
       }),
     'ag-ui: output': async (user: string) =>
-      run(user, { messages: [{ id: 'm9', role: 'tool', toolCallId: 'call_2_1', content: 'Mine' }] }),
+      run(user, {
+        messages: [{ id: 'm9', role: 'tool', toolCallId: `${await idOfTurn()}-call_2_1`, content: 'Mine' }],
+      }),
     'ag-ui: cancel': async (user: string) => run(user, { resume: [{ interruptId: 'i', status: 'cancelled' }] }),
     'ag-ui: cancel and send': async (user: string) =>
       run(user, {

@@ -124,10 +124,11 @@ test('no result of an AG-UI client counts for a call with other arguments than t
   const { turn, threads } = await takenOver()
   const handler = agUiHandler({ threads, open })
   const send = async (text: string) => {
-    const toolCalls = [{ id: 's', type: 'function', function: { name: 'sign', arguments: text } }]
+    const toolCallId = `${turn}-s`
+    const toolCalls = [{ id: toolCallId, type: 'function', function: { name: 'sign', arguments: text } }]
     const messages = [
       { id: `${turn}-1`, role: 'assistant', toolCalls },
-      { id: 'r', role: 'tool', toolCallId: 's', content: 'signed' },
+      { id: 'r', role: 'tool', toolCallId, content: 'signed' },
     ]
     const body = JSON.stringify({ threadId: 't', runId: 'r', messages })
     const headers = { 'content-type': 'application/json' }

@@ -109,7 +109,8 @@ test('background work is an activity of AG-UI until its call has its result, als
   const { url, close } = await serve(agUiHandler({ threads, open: () => undefined }))
   onTestFinished(close)
   const [one, late] = [new Client(`${url}/api/ag-ui`, 't'), new Client(`${url}/api/ag-ui`, 't')]
-  const content = (progress: object) => ({ toolCallId: 'b', toolCallName: 'build', progress })
+  const toolCallId = expect.stringMatching(/-b$/)
+  const content = (progress: object) => ({ toolCallId, toolCallName: 'build', progress })
   const activityOf = ({ agent }: Client) => agent.messages.find(({ role }) => role === 'activity')?.content
   const said = one.say('Build')
   await vi.waitFor(() => expect(activityOf(one)).toEqual(content({})), { timeout: 20_000 })
@@ -127,5 +128,5 @@ test('background work is an activity of AG-UI until its call has its result, als
     expect(activityOf(client)).toBeUndefined()
     expect(client.messages).toEqual(inThread)
   }
-  expect(inThread).toContainEqual(expect.objectContaining({ role: 'tool', toolCallId: 'b', content: 'built' }))
+  expect(inThread).toContainEqual(expect.objectContaining({ role: 'tool', toolCallId, content: 'built' }))
 })

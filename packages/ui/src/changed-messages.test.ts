@@ -65,7 +65,8 @@ test('a client of AG-UI has the messages as hooks have changed them (W35)', asyn
   await client.say('Go')
   expect(client.messages).toEqual(comparable([...toAgUiMessages(await threads.read('t'))]))
   expect(JSON.stringify(client.messages)).not.toMatch(/removed|gone/)
-  client.agent.addMessage({ id: 'r', role: 'tool', toolCallId: 'kept', content: '"A"' })
+  const turn = (await threads.read('t')).turns.at(-1)?.id
+  client.agent.addMessage({ id: 'r', role: 'tool', toolCallId: `${turn}-kept`, content: '"A"' })
   await client.run()
   expect(client.agent.messages.at(-1)).toMatchObject({ content: 'Done.' })
   expect(client.messages).toEqual(comparable([...toAgUiMessages(await threads.read('t'))]))

@@ -279,12 +279,13 @@ test('in AG-UI a call inside a call is a message with that call, which its inter
   const { url, close } = await serve(agUiHandler({ threads, open }))
   const client = new Client(`${url}/api/ag-ui`, 't')
   await client.say('Go')
-  const ids = ['call_1_1/call_1_1', 'call_1_1/call_1_2']
+  const outermost = `${(await threads.read('t')).turns[0]?.id}-call_1_1`
+  const ids = [`${outermost}/call_1_1`, `${outermost}/call_1_2`]
   expect(client.agent.pendingInterrupts.map(({ toolCallId }) => toolCallId)).toEqual(ids)
   const calls = () =>
     client.agent.messages.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []))
   expect(calls().map(({ id, function: made }) => [id, made.name, JSON.parse(made.arguments)])).toEqual([
-    ['call_1_1', 'clerk', { request: 'Pay.' }],
+    [outermost, 'clerk', { request: 'Pay.' }],
     [ids[0], 'pay', { to: 'ada' }],
     [ids[1], 'pay', { to: 'bob' }],
   ])
@@ -292,7 +293,7 @@ test('in AG-UI a call inside a call is a message with that call, which its inter
   // They run at once, so each may be the first.
   expect([ran.length, new Set(ran)]).toEqual([2, new Set([{ to: 'ada' }, { to: 'bob' }])])
   const results = client.agent.messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : []))
-  expect(new Set(results)).toEqual(new Set(['call_1_1', ...ids]))
+  expect(new Set(results)).toEqual(new Set([outermost, ...ids]))
   expect(client.agent.messages.map(({ id }) => id)).toEqual(toAgUiMessages(await threads.read('t')).map(({ id }) => id))
   expect(await client.say('More')).not.toContain('MESSAGES_SNAPSHOT')
   await close()

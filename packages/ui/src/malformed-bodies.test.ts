@@ -69,7 +69,8 @@ test.for(Object.entries(BAD))(
 
 test('what a page of AG-UI sends as text stays a text if it cannot be kept as JSON (W40)', async () => {
   const { threads, post } = await asking()
-  const message = { id: 'm', role: 'tool', toolCallId: 'c', content: deep(600) }
+  const turn = (await threads.read('t')).turns.at(-1)?.id
+  const message = { id: 'm', role: 'tool', toolCallId: `${turn}-c`, content: deep(600) }
   await (await post('ag-ui', JSON.stringify({ threadId: 't', runId: 'r', messages: [message] }))).text()
   expect((await threads.read('t')).settled).toMatchObject([{ callId: 'c', output: deep(600) }])
 })

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { history, post } from '../test/page.ts'
 import { told } from '../test/told.ts'
-import { agUiHandler, toAgUiMessages } from './ag-ui/index.ts'
+import { type AgUiMessage, agUiHandler, toAgUiMessages } from './ag-ui/index.ts'
 import { chatHandler } from './ai-sdk/index.ts'
 
 const amount = z.object({ amount: z.number() })
@@ -18,7 +18,7 @@ function setup() {
   const paid: unknown[] = []
   const pay = tool({ name: 'pay', description: 'Pays.', input: amount, execute: (input) => paid.push(input) })
   const asks = (sum: number) =>
-    respond(call('confirm', { amount: sum }, { id: 'a' }), call('pay', { amount: sum }, { id: 'b' }))
+    respond(call('confirm', { amount: 5 }, { id: 'a' }), call('pay', { amount: sum }, { id: 'b' }))
   const script = [asks(5), asks(99_999), respond(say('Done.'))]
   const agent = createAgent({
     model: scriptedModel(script),
@@ -94,13 +94,24 @@ test.for(WAYS)('after %s, an AG-UI client cannot answer the new turn with its ol
   const shown = toAgUiMessages(first)
   await replace(threads, way)
   const before = await threads.read('t')
-  const result = { id: 'r1', role: 'tool', toolCallId: 'a', content: '{"yes":true}' }
+  const result = (messages: readonly AgUiMessage[]) => {
+    const calls = messages.flatMap((one) => (one.role === 'assistant' ? (one.toolCalls ?? []) : []))
+    const toolCallId = calls.find(({ function: { name } }) => name === 'confirm')?.id
+    return { id: 'r1', role: 'tool', toolCallId, content: '{"yes":true}' }
+  }
+  const renamed = shown.map((one, index) => ({ ...one, id: `own-${index}` }))
   const resume = first.interrupts.map(({ id }) => ({
     interruptId: id,
     status: 'resolved',
     payload: { approved: true },
   }))
-  for (const answer of [{ messages: [...shown, result] }, { messages: shown, resume }]) {
+  for (const answer of [
+    { messages: [...shown, result(shown)] },
+    // The messages of a client may have its own ids, and it may send only its result.
+    { messages: [...renamed, result(shown)] },
+    { messages: [result(shown)] },
+    { messages: shown, resume },
+  ]) {
     const response = await postRun(threads, answer)
     expect([response.status, await told(response)]).toEqual([
       409,
@@ -110,7 +121,8 @@ test.for(WAYS)('after %s, an AG-UI client cannot answer the new turn with its ol
   expect([paid, await threads.read('t')]).toEqual([[], before])
   // A client that only reconnects gets the messages of the thread.
   expect((await postRun(threads, { messages: shown })).status).toBe(200)
-  const current = await postRun(threads, { messages: [...toAgUiMessages(before), result] })
+  const now = toAgUiMessages(before)
+  const current = await postRun(threads, { messages: [...now, result(now)] })
   expect([current.status, (await current.text()).includes('RUN_ERROR')]).toEqual([200, false])
 })
 

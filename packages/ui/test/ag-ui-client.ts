@@ -1,15 +1,17 @@
 /** A published client of AG-UI, as far as tests use it: in all versions alike. */
 
 export interface AgUiClient {
+  readonly state: unknown
   readonly messages: readonly {
     readonly id: string
     readonly role: string
     readonly content?: unknown
     readonly error?: unknown
+    readonly toolCalls?: readonly { readonly id: string }[] | undefined
   }[]
   say(content: string, id?: string): Promise<void>
-  /** Runs it as a page does that has executed the call itself. */
-  giveResult(toolCallId: string, content: string): Promise<void>
+  /** Runs it as a page does that has executed the last call itself. */
+  giveResult(content: string): Promise<void>
   /** Answers the open questions. */
   answer(payload: object): Promise<void>
   run(): Promise<void>
@@ -22,6 +24,7 @@ export interface AgUiVersion {
 
 /** What every version has. */
 interface HttpAgent {
+  readonly state: unknown
   readonly messages: AgUiClient['messages']
   addMessage(message: { id: string; role: 'user'; content: string }): void
   addMessage(message: { id: string; role: 'tool'; toolCallId: string; content: string }): void
@@ -52,12 +55,16 @@ export function agUiVersion(version: string, Agent: HttpAgentClass): AgUiVersion
         get messages() {
           return agent.messages
         },
+        get state() {
+          return agent.state
+        },
         run: () => run(),
         say(content, id = crypto.randomUUID()) {
           agent.addMessage({ id, role: 'user', content })
           return run()
         },
-        giveResult(toolCallId, content) {
+        giveResult(content) {
+          const toolCallId = agent.messages.findLast(({ toolCalls }) => toolCalls)?.toolCalls?.at(-1)?.id ?? ''
           agent.addMessage({ id: crypto.randomUUID(), role: 'tool', toolCallId, content })
           return run({ tools: [{ name: 'choose', description: 'The user chooses.', parameters: {} }] })
         },

@@ -55,24 +55,25 @@ export function obstacleOf(calls: Calls, call: CallState, judgement: Judgement |
 
 /** A call that is executing and holds a key that this execution cannot share with it. */
 function keyHolderFor(calls: Calls, call: CallState, { keys }: Judgement): Obstacle | undefined {
-  const isHolder = (number: number) => {
-    const other = callOf(calls, number)
+  const isHolder = (other: CallState) => {
     const isExecuting = other.course === 'begun' && other.executions.some(hasKeys)
-    return number !== call.number && isExecuting && isInTheWay(other, keys) && !isMakerOf(calls, number, call.number)
+    const isOther = other.number !== call.number && !isMakerOf(calls, other.number, call.number)
+    return isExecuting && isOther && isInTheWay(other, keys)
   }
-  const holder = calls.order.find(isHolder) ?? [...calls.inner].find(isHolder)
-  return holder === undefined ? undefined : { call: holder }
+  return firstOf(calls, calls.order, isHolder) ?? firstOf(calls, calls.inner, isHolder)
 }
 
 /** A call that the same maker made before this one, that waits for its turn or its commit, and that must not be overtaken. */
 function siblingBefore(calls: Calls, { number, maker }: CallState, { keys }: Judgement): Obstacle | undefined {
-  const isBefore = (one: number) => {
-    const other = callOf(calls, one)
-    if (other.maker !== maker || one >= number || other.course !== 'begun') return false
+  return firstOf(calls, calls.inner, (other) => {
+    if (other.maker !== maker || other.number >= number || other.course !== 'begun') return false
     return other.executions.some((own) => own.stage === 'judged' && own.judgement && keysMeet(own.judgement.keys, keys))
-  }
-  const sibling = [...calls.inner].find(isBefore)
-  return sibling === undefined ? undefined : { call: sibling }
+  })
+}
+
+function firstOf(calls: Calls, numbers: Iterable<number>, blocks: (one: CallState) => boolean): Obstacle | undefined {
+  for (const call of numbers) if (blocks(callOf(calls, call))) return { call }
+  return undefined
 }
 
 /** The nearest earlier call that blocks. It is likely to finish last, so the execution is seldom examined again. */

@@ -261,7 +261,7 @@ function inputProblem(given: InputError['given'], problem: InputError['problem']
   if (given === 'message')
     return `a message to a run must be a text or a user message; ${problem === 'empty' ? 'this is empty' : why}`
   if (problem === 'empty') return 'the input is empty'
-  if (index < 0) return 'the input must be a text or a list of messages, not in an object'
+  if (index < 0) return 'the input must be a text or a list of messages, not { messages }'
   return `the input is not a list of messages: the element at index ${index} ${why}`
 }
 

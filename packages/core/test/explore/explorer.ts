@@ -1,24 +1,10 @@
 /** Explores every order in which things can happen in a world. A path is executed again from its beginning. */
 
-import { messageOf } from '../../src/vocabulary/errors.ts'
 import { StandingClock, turn } from '../standing-clock.ts'
 import type { LoadedCore } from './inside.ts'
-import { broken, historyOf } from './promises/index.ts'
-import type { Scenario } from './scenario.ts'
-import { World } from './world.ts'
-
-/** A promise is broken. `path`: what had happened, in order. */
-export class PromiseBroken extends Error {
-  override readonly name = 'PromiseBroken'
-  readonly promise: string
-  readonly path: readonly string[]
-
-  constructor(promise: string, problem: string, path: readonly string[]) {
-    super(`${promise}: ${problem}`)
-    this.promise = promise
-    this.path = path
-  }
-}
+import { type Broken, brokenIn, historyOf } from './promises/index.ts'
+import { bare, type Scenario } from './scenario.ts'
+import { MOST_MOVES, World } from './world.ts'
 
 export interface Explored {
   readonly paths: number
@@ -26,6 +12,8 @@ export interface Explored {
   readonly moves: number
   /** Whether every path was explored. */
   readonly isWhole: boolean
+  /** The first promise that is broken. Nothing was explored after that. */
+  readonly broken?: Broken
 }
 
 export interface Exploration {
@@ -38,109 +26,68 @@ export interface Exploration {
   readonly uncut?: boolean
 }
 
-const ENDS = 'every run ends'
-/** No run of a small world is longer. */
-const LONGEST = 400
+/** Everything in this process has it. */
+const clock = new StandingClock()
+clock.install()
 
-const unheard: unknown[] = []
-process.on('unhandledRejection', (error) => void unheard.push(error))
-
-/** @throws {PromiseBroken} At the first state in which a promise is broken. */
 export async function explore({ scenario, on, seed, most, uncut }: Exploration): Promise<Explored> {
-  const clock = new StandingClock()
-  const uninstall = clock.install()
-  try {
-    const expected = await undisturbedHistory(scenario, on, clock)
-    const random = randomOf(seed)
-    const seen = new Set<string>()
-    const open: (readonly string[])[] = [[]]
-    let [paths, moves] = [0, 0]
-    while (open.length > 0 && paths < most) {
-      paths++
-      const path = taken(open, random)
-      const world = await replayed(scenario, on, clock, path)
-      moves += path.length
-      for (;;) {
-        checked(world, expected)
-        const key = world.key()
-        if (seen.has(key) && !uncut) break
-        seen.add(key)
-        const inside = world.path.at(-1)?.includes(' > ') ? [] : insideOf(world)
-        for (const move of inside) open.push([...world.path.slice(0, -1), move])
-        const next = [...world.moves()]
-        if (next.length === 0) {
-          if (!world.isOver) throw new PromiseBroken(ENDS, key, world.path)
-          break
-        }
-        if (world.path.length > LONGEST) throw new PromiseBroken(ENDS, `${LONGEST} moves`, world.path)
-        const move = next.splice(Math.floor(random() * next.length), 1)[0] as string
-        for (const other of next) open.push([...world.path, other])
-        world.do(move)
-        moves++
-        await turn()
-      }
+  const expected = await undisturbedHistory(scenario, on)
+  const random = randomOf(seed)
+  const seen = new Set<string>()
+  const open: (readonly string[])[] = [[]]
+  let [paths, moves] = [0, 0]
+  let broken: Broken | undefined
+  for (; open.length > 0 && paths < most && !broken; paths++) {
+    const world = await replayed(scenario, on, taken(open, random))
+    for (;;) {
+      broken = brokenIn(world, expected)
+      const key = world.key()
+      if (broken || (seen.has(key) && !uncut)) break
+      seen.add(key)
+      open.push(...insideOf(world))
+      const next = [...world.moves()]
+      if (next.length === 0) break
+      const [move = ''] = next.splice(Math.floor(random() * next.length), 1)
+      for (const other of next) open.push([...world.path, other])
+      await world.do(move)
     }
-    return { paths, states: seen.size, moves, isWhole: open.length === 0 }
-  } finally {
-    uninstall()
+    moves += world.path.length
   }
+  return { paths, states: seen.size, moves, isWhole: open.length === 0, ...(broken && { broken }) }
 }
 
-/** The last move once more, with an act inside each of its moments. */
-function insideOf(world: World): string[] {
-  const last = world.path.at(-1)
-  if (last === undefined || world.isOver) return []
-  return world.acts().flatMap((act) => world.moments.map((moment) => `${last} > ${act} in ${moment}`))
+/** The path with an act inside each of the moments of its last move. */
+function insideOf({ path, isOver, moments, acts }: World): string[][] {
+  const last = path.at(-1)
+  if (last === undefined || last.includes(' > ') || isOver) return []
+  return acts.flatMap((act) => moments.map((moment) => path.with(-1, `${last} > ${act} in ${moment}`)))
 }
 
-function checked(world: World, expected: string): void {
-  const [rejection] = unheard.splice(0)
-  const wrong =
-    rejection === undefined
-      ? broken(world, expected)
-      : (['no rejection is left unhandled', messageOf(rejection)] as const)
-  if (wrong) throw new PromiseBroken(...wrong, world.path)
-}
-
-/** Any of the open paths, which it removes. */
+/** Any of the open paths. The last one takes its place. */
 function taken(open: (readonly string[])[], random: () => number): readonly string[] {
   const place = Math.floor(random() * open.length)
   const path = open[place] ?? []
-  const last = open.pop()
-  if (last && place < open.length) open[place] = last
+  open[place] = open.at(-1) ?? []
+  open.pop()
   return path
 }
 
-export async function replayed(
-  scenario: Scenario,
-  on: LoadedCore,
-  clock: StandingClock,
-  path: readonly string[],
-): Promise<World> {
+export async function replayed(scenario: Scenario, on: LoadedCore, path: readonly string[]): Promise<World> {
   clock.reset()
   const world = new World(scenario, on, clock)
   await turn()
-  for (const move of path) {
-    world.do(move)
-    await turn()
-  }
+  for (const move of path) await world.do(move)
   return world
 }
 
 /** The history of a run that starts nothing early, makes one call at a time, and to which nothing happens. */
-export async function undisturbedHistory(scenario: Scenario, on: LoadedCore, clock: StandingClock): Promise<string> {
+export async function undisturbedHistory(scenario: Scenario, on: LoadedCore): Promise<string> {
   const { steps, wrap, maxSteps, hook } = scenario
-  clock.reset()
-  const same = { ...(wrap && { wrap }), ...(hook === 'edits' && { hook }), ...(maxSteps !== undefined && { maxSteps }) }
+  const same = { ...bare(steps), maxSteps, ...(wrap && { wrap }), ...(hook === 'hook edits' && { hook }) }
   // Calls ask one after the other.
-  const world = new World({ steps, eager: false, limit: 1, ...same }, on, clock, 20)
-  await turn()
-  for (let [move] = world.moves(); move !== undefined; [move] = world.moves()) {
-    if (world.path.length > LONGEST) break
-    world.do(move)
-    await turn()
-  }
-  if (!world.isOver) throw new PromiseBroken(ENDS, 'also an undisturbed one', world.path)
+  const world = await replayed({ ...same, resumes: 20 }, on, [])
+  for (let [move] = world.moves(); move !== undefined && world.path.length <= MOST_MOVES; [move] = world.moves())
+    await world.do(move)
   return historyOf(world) ?? ''
 }
 

@@ -15,10 +15,8 @@ export interface LoadedCore {
 
 /** Loads core from its source. A mutant has another `query`. */
 export async function loadCore(query = ''): Promise<LoadedCore> {
-  const [core, { stateOf }] = (await Promise.all([
-    import(`../../src/index.ts${query}`),
-    import(`../../src/run/run-view.ts${query}`),
-  ])) as [typeof Core, { readonly stateOf: LoadedCore['stateOf'] }]
+  const core = (await import(`../../src/index.ts${query}`)) as typeof Core
+  const { stateOf } = (await import(`../../src/run/run-view.ts${query}`)) as Pick<LoadedCore, 'stateOf'>
   return { core, stateOf }
 }
 

@@ -1,7 +1,6 @@
-/** What can be seen of a run from outside, over all processes that continue it. */
+/** What the environment has noted of a run, over all processes that continue it. */
 
-import type { AgentEvent, AgentResult, Checkpoint, Message, PendingInterrupt } from '../../src/index.ts'
-import type { Span } from './spans.ts'
+import type { Checkpoint, PendingInterrupt } from '../../src/index.ts'
 
 /** An execution: the function of a tool was called. */
 export interface Entry {
@@ -34,30 +33,15 @@ export interface Amid {
   readonly cancels: readonly string[]
   readonly cancelledCalls: readonly string[]
   readonly hookAsked: boolean
+  /** A tool has thrown an error that ends the run, or a wrong answer was given. */
   readonly failed: boolean
 }
 
-export interface Undo {
-  readonly word: string
-  readonly output: string
-  readonly process: number
-  /** How many saves had begun when it had ended. */
-  endedAfter?: number
-}
-
-/** What one process has shown of a run. */
-export interface Shown {
-  readonly process: number
-  readonly events: AgentEvent[]
-  readonly spans: readonly Span[]
-  /** The history with which it began. */
-  readonly from: readonly Message[]
-  result?: AgentResult
-  error?: unknown
-}
+type Undo = Pick<Entry, 'word' | 'process'> & { readonly output: string; endedAfter?: number }
 
 export class Journal {
   readonly entries: Entry[] = []
+  /** `endedAfter`: how many saves had begun when an undo had ended. */
   readonly undone: Undo[] = []
   /** Messages that were sent and accepted. */
   readonly sent: string[] = []
@@ -76,21 +60,13 @@ export class Journal {
   readonly warmed: string[] = []
   /** The questions that resumes have answered, by id. */
   readonly answered: PendingInterrupt[] = []
-  /** What each process has shown. */
-  readonly shown: Shown[] = []
   /** What the store has. */
   stored: Checkpoint | undefined
   /** How many saves have begun, and which of them the store has. */
   saves = 0
   storedSave = 0
-  /** Inputs that are being checked. */
-  readonly checks: { readonly word: string; readonly process: number; readonly run: 'run'; isDone?: true }[] = []
   /** What somebody who has asked for a call got instead of its result. */
   readonly misled: string[] = []
   /** The processes in which calls were cancelled, by id. */
   readonly cancelled: Map<string, number> = new Map()
-
-  get now(): Shown {
-    return this.shown.at(-1) as Shown
-  }
 }

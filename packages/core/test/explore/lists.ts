@@ -1,5 +1,5 @@
 /**
- * The lists of worlds and of mutants. In both, `#` begins a heading, and a line says what it shows, then the world: `sentence | x1 x1: bold`.
+ * The lists of worlds and of mutants. In both, a line says what it shows, then the world: `sentence | x1 x1: bold`.
  * A mutant is a deliberate fault: the sentence says what it breaks, and the line below is a patch of a file of core, or, without a world, why
  * nobody outside core can notice it.
  */
@@ -7,38 +7,37 @@
 import { readFileSync } from 'node:fs'
 import { type Scenario, scenarioOf } from './scenario.ts'
 
-export interface ListedWorld {
+export interface Mutant {
   readonly shows: string
   readonly scenario: Scenario
-}
-
-export interface Mutant extends ListedWorld {
   /** A file of core, and the text in it that is replaced. */
   readonly file: string
   readonly replace: string
   readonly by: string
 }
 
-export const WORLDS: readonly ListedWorld[] = linesOf('worlds.txt').map(worldOf)
+type ListedWorld = Pick<Mutant, 'shows' | 'scenario'>
 
-/** Those that break a promise in their world, and those that change nothing, with the reason. */
-export const MUTANTS: readonly Mutant[] = linesOf('mutants.txt').flatMap((line, index, all) => {
-  const [, file, replace = '', by = ''] = /^ {2}(\S+): `(.*)` → `(.*)`$/.exec(all[index + 1] ?? '') ?? []
-  return file ? [{ ...worldOf(line), file, replace: textOf(replace), by: textOf(by) }] : []
-})
-export const EQUIVALENT: readonly string[] = linesOf('mutants.txt').filter((line) => !/^ | \| /.test(line))
+export const WORLDS: readonly ListedWorld[] = matchesIn('worlds.txt', /^(.*) \| (.*)$/gm).map(worldOf)
 
-function linesOf(file: string): readonly string[] {
-  const text = readFileSync(new URL(file, import.meta.url), 'utf8')
-  return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
-}
+/** Those that break a promise in their world. */
+export const MUTANTS: readonly Mutant[] = matchesIn('mutants.txt', /^(.*) \| (.*)\n {2}(\S+): `(.*)` → `(.*)`$/gm).map(
+  ([shows = '', world = '', file = '', ...patch]) => {
+    // `\n` in a patch is a new line.
+    const [replace = '', by = ''] = patch.map((text) => text.replaceAll('\\n', '\n'))
+    return { ...worldOf([shows, world]), file, replace, by }
+  },
+)
 
-function worldOf(line: string): ListedWorld {
-  const [shows = '', world = ''] = line.split(' | ')
+/** Those that change nothing, with the reason. */
+export const EQUIVALENT = matchesIn('mutants.txt', /^(.*)\n {2}[A-Z].*$/gm)
+
+function worldOf([shows = '', world = '']: readonly string[]): ListedWorld {
   return { shows, scenario: scenarioOf(world) }
 }
 
-/** `\n` in a patch is a new line. */
-function textOf(patch: string): string {
-  return patch.replaceAll('\\n', '\n')
+/** What the groups of a pattern match, each time. */
+function matchesIn(file: string, pattern: RegExp): string[][] {
+  const text = readFileSync(new URL(file, import.meta.url), 'utf8')
+  return [...text.matchAll(pattern)].map(([, ...groups]) => groups)
 }

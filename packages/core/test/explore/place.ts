@@ -1,10 +1,12 @@
-/** What all parts of the environment share: where they stand in a process of a world. */
+/** A process of a world: what its environment shares, what was done to its run, and what the run has shown. */
 
-import type { AgentEvent, AgentRun, CancelMode } from '../../src/index.ts'
+import type { AgentEvent, AgentResult, AgentRun, Message } from '../../src/index.ts'
+import type { RunState } from '../../src/state/run.ts'
 import { Gates } from './gates.ts'
 import type { LoadedCore } from './inside.ts'
 import type { Amid, Journal } from './journal.ts'
 import type { Scenario } from './scenario.ts'
+import type { Span } from './spans.ts'
 
 /** How often something may still happen, over all processes. */
 export type Left = Record<
@@ -13,64 +15,42 @@ export type Left = Record<
 >
 
 export class Place {
-  readonly gates: Gates = new Gates()
-  readonly scenario: Scenario
-  readonly on: LoadedCore
-  readonly journal: Journal
-  readonly process: number
-  readonly left: Left
+  declare readonly scenario: Scenario
+  declare readonly on: LoadedCore
+  declare readonly journal: Journal
+  declare readonly left: Left
+  declare readonly path: readonly string[]
+  declare readonly process: number
+  /** The history with which the run began. */
+  declare readonly from: readonly Message[]
   /** Called at each moment in which user code runs: the explorer may act in it. */
-  readonly reached: (moment: string) => void
-  /** How many moves were made. */
-  readonly moves: () => number
-  /** The run of the world. */
-  run: AgentRun | undefined
+  declare readonly reached: (moment: string) => void
+  readonly gates: Gates = new Gates()
+  readonly controller: AbortController = new AbortController()
+  /** The run of the world, and its state. */
+  run?: AgentRun
+  inside?: RunState
+  amid: Amid = { aborted: false, cancels: [], cancelledCalls: [], hookAsked: false, failed: false }
   /** The words of the response that streams or stands, by call id, in call order. */
   announced: Map<string, string> = new Map()
-  aborted = false
-  hookAsked = false
-  /** A tool has thrown an error that ends the run. */
-  failed = false
-  isOver = false
-  readonly cancels: CancelMode[] = []
-  readonly cancelledCalls: string[] = []
-  #steps = 0
+  /** How many steps have begun. */
+  steps = 0
   /** The first move in which a cancel, or a question of work in the background, has stopped the run. */
-  stoppedIn: { readonly move: number; readonly by: string } | undefined
+  stoppedIn?: { readonly move: number; readonly by: string }
+  readonly events: AgentEvent[] = []
+  readonly spans: Span[] = []
+  result?: AgentResult
+  error?: unknown
+  isOver = false
 
-  constructor(of: Pick<Place, 'scenario' | 'on' | 'journal' | 'process' | 'left' | 'reached' | 'moves'>) {
-    this.scenario = of.scenario
-    this.on = of.on
-    this.journal = of.journal
-    this.process = of.process
-    this.left = of.left
-    this.reached = of.reached
-    this.moves = of.moves
+  constructor(of: Pick<Place, 'scenario' | 'on' | 'journal' | 'left' | 'path' | 'process' | 'from' | 'reached'>) {
+    Object.assign(this, of)
   }
+}
 
-  get amid(): Amid {
-    const { aborted, cancels, cancelledCalls, hookAsked, failed } = this
-    return { aborted, cancels: [...cancels], cancelledCalls: [...cancelledCalls], hookAsked, failed }
-  }
+type OfType<Type> = Extract<AgentEvent, { readonly type: Type }>
 
-  /** The run begins no further step. */
-  stops(by: string): void {
-    this.stoppedIn ??= { move: this.moves(), by }
-  }
-
-  /**
-   * A step begins, here or in an agent inside a call. Whatever has stopped the run in the same move may have come too late for it. The first step
-   * of a resume may be one that goes on: only a cancel `now` stops it.
-   */
-  stepBegins(step: string): void {
-    const { stoppedIn, journal, moves } = this
-    const goesOn = this.process > 1 && this.#steps++ === 0
-    if (goesOn && !this.cancels.includes('now')) return
-    if (stoppedIn && stoppedIn.move < moves()) journal.late.push(`${step} after ${stoppedIn.by}`)
-  }
-
-  shows(event: AgentEvent): void {
-    this.journal.now.events.push(event)
-    this.reached(`the reader has ${event.type}`)
-  }
+/** The events of one type. */
+export function ofType<Type extends AgentEvent['type']>(events: readonly AgentEvent[], type: Type): OfType<Type>[] {
+  return events.filter((event): event is OfType<Type> => event.type === type)
 }

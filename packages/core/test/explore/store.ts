@@ -6,7 +6,7 @@ import type { Place } from './place.ts'
 export function storeOf({ gates, journal, left, reached, scenario, on }: Place): CheckpointStore {
   return {
     async load() {
-      if (scenario.store === 'slow') await gates.pass('the load')
+      if (scenario.store === 'slow store') await gates.pass('the load')
       return copyOf(journal.stored)
     },
     async save(id, checkpoint, expected) {
@@ -22,7 +22,7 @@ export function storeOf({ gates, journal, left, reached, scenario, on }: Place):
       if (found !== expected) throw new on.core.CheckpointConflictError(id, expected, found)
       journal.storedSave = number
       journal.stored = JSON.parse(text) as Checkpoint & StoredCheckpoint
-      if (scenario.store === 'slow') await gates.pass('the save is answered')
+      if (scenario.store === 'slow store') await gates.pass('the save is answered')
     },
     delete: async () => undefined,
     prune: async () => 0,

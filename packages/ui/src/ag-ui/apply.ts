@@ -13,7 +13,8 @@ import { Conversation } from './conversation.ts'
 import { cutIn, isOver } from './cut-lists.ts'
 import { answerOf, resultOf } from './interrupts.ts'
 import { argumentsIn, type RunInput, resultsIn, type Said, saidIn } from './run-input.ts'
-import { turnOfMessage } from './step-messages.ts'
+import { resultId } from './shown-messages.ts'
+import { turnOfCall, turnOfMessage } from './step-messages.ts'
 
 /** A request, and who makes it. */
 export interface ThreadChange<Context> {
@@ -114,11 +115,13 @@ async function inThread<Result>(work: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** Whether the client shows a turn that the thread no longer has, and answers it. The calls of the turn that replaced it may have the same ids. */
-function answersReplaced(input: RunInput, state: ThreadState): boolean {
+/** Whether the client answers a turn that the thread no longer has. Results that the server has sent are no answers. */
+function answersReplaced(input: RunInput, { turns }: ThreadState): boolean {
+  const isGone = (turn: string | undefined) => turn !== undefined && turns.every(({ id }) => id !== turn)
+  const given = [...resultsIn(input)].filter(([toolCallId, { id }]) => id !== resultId(toolCallId))
+  if (given.some(([toolCallId]) => isGone(turnOfCall(toolCallId)))) return true
   const shown = turnOfMessage(input.messages.findLast(({ role }) => role === 'assistant')?.id)
-  if (shown === undefined || state.turns.some(({ id }) => id === shown)) return false
-  return input.resume.length > 0 || resultsFor(input, new Conversation({}, state)).length > 0
+  return input.resume.length > 0 && isGone(shown)
 }
 
 async function begin<Context>(
@@ -248,7 +251,7 @@ function resultsFor(input: RunInput, conversation: Conversation): readonly Resul
   const results = resultsIn(input)
   return askedOnCards(questionsOf(conversation)).flatMap((question): ResultFor[] => {
     const toolCallId = conversation.idOfCard(question) ?? ''
-    const result = question.kind === 'client-call' ? results.get(toolCallId) : undefined
+    const result = question.kind === 'client-call' ? results.get(toolCallId)?.content : undefined
     return result === undefined ? [] : [{ question, toolCallId, result }]
   })
 }

@@ -26,7 +26,7 @@ test('a client can retry a failed turn, and edit a message (UI2)', async () => {
     'TEXT_MESSAGE_CONTENT',
     'TEXT_MESSAGE_END',
     'STEP_FINISHED',
-    'STATE_SNAPSHOT',
+    'STATE_DELTA',
     'RUN_FINISHED',
   ])
   await expectEqual(one, threads)

@@ -11,7 +11,7 @@ import { toAgUiParts } from './content.ts'
 import { type Plan, planAfter } from './plan.ts'
 import { shownResult } from './result-content.ts'
 import { ShownMessages, type UserSaid } from './shown-messages.ts'
-import { argumentsOf, innerId, StepMessages, stepId } from './step-messages.ts'
+import { argumentsOf, callIdIn, innerId, StepMessages, stepId } from './step-messages.ts'
 import type { AgUiEvent, AgUiMessage } from './wire.ts'
 
 /** The end of a turn, or the start of its wait for an answer. */
@@ -23,6 +23,8 @@ export class Conversation {
   readonly #shown: ShownMessages
   #plan: Plan = []
   #turn: string | undefined
+  /** Whether the turn is one of a thread, and not a run without one. */
+  #isOfThread = false
   /** How many steps of the turn have content. */
   #steps = 0
   #step: StepMessages | undefined
@@ -32,8 +34,6 @@ export class Conversation {
   readonly #idOfInner = new Map<string, string>()
   /** The step that was last announced to the client. */
   #toldStep: string | undefined
-  /** The first turn with a call of this id. */
-  readonly #turnOfCall = new Map<string, string>()
   readonly #activities: Activities
   #end: TurnEnd | undefined
   #isOutdated = false
@@ -150,11 +150,13 @@ export class Conversation {
     }
   }
 
-  /** Returns the AG-UI id of a call of this turn. In AG-UI each id is unique in a thread, but a model may reuse an id in another turn. */
+  /**
+   * Returns the AG-UI id of a call of this turn. In AG-UI each id is unique in a thread, but a model may reuse an id in another turn, also in one that
+   * replaces this turn. A client answers the call of its own tool with this id alone.
+   */
   idOfCall(callId: string): string {
-    const turn = this.#turn ?? ''
     const id = cardIdOf([{ callId }])
-    return (this.#turnOfCall.get(callId) ?? turn) === turn ? id : `${turn}-${id}`
+    return this.#isOfThread ? callIdIn(this.#turn ?? '', id) : id
   }
 
   /** Returns the AG-UI id of the call that asks. */
@@ -172,6 +174,7 @@ export class Conversation {
     this.#end = undefined
     if (turn === this.#turn) return
     this.#turn = turn
+    this.#isOfThread = messageId !== undefined
     this.#steps = 0
     this.#idOfInner.clear()
     if (message && messageId !== undefined) this.#shown.add(userMessage(messageId, message))
@@ -218,7 +221,6 @@ export class Conversation {
 
   #callStands(call: ToolCall): void {
     const { id, name, providerResult } = call
-    if (!this.#turnOfCall.has(id)) this.#turnOfCall.set(id, this.#turn ?? '')
     this.#step?.endCall(call)
     // The provider has run it, and the thread has no other message with its result.
     if (providerResult !== undefined)

@@ -241,3 +241,13 @@ test("the end of a turn stands in the client's own state, also if it has none (W
   const { turns } = await threads.read('t')
   expect(one.agent.state).toEqual({ seenTurn: turns[1]?.id })
 })
+
+test('what a page has changed in its state while a turn ran stays there (W36)', async () => {
+  const { client, threads } = await paying()
+  const one = client()
+  one.agent.setState({ colour: 'red', size: 1 })
+  one.agent.addMessage({ id: 'm1', role: 'user', content: 'Go' })
+  await one.run({}, { onTextMessageStartEvent: () => ({ state: { colour: 'blue' } }) })
+  const [turn] = (await threads.read('t')).turns
+  expect(one.agent.state).toEqual({ colour: 'blue', seenTurn: turn?.id })
+})

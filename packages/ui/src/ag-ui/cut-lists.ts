@@ -6,6 +6,7 @@
  */
 
 import type { ThreadState, TurnState } from '@meanwhile/threads'
+import type { ClientState } from './client-state.ts'
 import type { Conversation } from './conversation.ts'
 import { type RunInput, type Said, saidIn } from './run-input.ts'
 import { turnOfMessage } from './step-messages.ts'
@@ -25,9 +26,13 @@ export interface Cut {
  * Tells the client that it has received the newest turn of the conversation to its end. A turn that has failed may go on: then the client has not received
  * all of it.
  */
-export function* seen({ end, turn, plan }: Conversation, { state }: RunInput): Generator<AgUiEvent, void> {
-  if (end?.type === 'turn-end' && isOver(end) && turn !== undefined && turn !== state.seenTurn)
-    yield { type: 'STATE_SNAPSHOT', snapshot: { ...state, ...(plan.length > 0 && { plan }), seenTurn: turn } }
+export function* seen(
+  { end, turn }: Conversation,
+  { state }: RunInput,
+  client: ClientState,
+): Generator<AgUiEvent, void> {
+  if (end?.type === 'turn-end' && isOver(end) && turn !== undefined && turn !== state?.seenTurn)
+    yield client.set('seenTurn', turn)
 }
 
 /**
@@ -37,7 +42,7 @@ export function* seen({ end, turn, plan }: Conversation, { state }: RunInput): G
 export function cutIn(input: RunInput, thread: ThreadState): Cut | undefined {
   const said = saidIn(input)
   const newest = thread.turns.at(-1)
-  const hasSeen = newest !== undefined && isOver(newest) && newest.id === input.state.seenTurn
+  const hasSeen = newest !== undefined && isOver(newest) && newest.id === input.state?.seenTurn
   if (!said || !hasSeen || input.rewind !== undefined || input.isRegeneration || input.isRetry) return undefined
   const own = thread.messages.find(({ id }) => id === said.id)
   if (!own) {

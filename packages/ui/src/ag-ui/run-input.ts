@@ -19,8 +19,8 @@ export interface RunInput {
   readonly isRegeneration: boolean
   /** The message before which the thread must continue. */
   readonly rewind: string | undefined
-  /** The client's own state. */
-  readonly state: Readonly<Record<string, unknown>>
+  /** The client's own state; undefined if it is no object. */
+  readonly state: Readonly<Record<string, unknown>> | undefined
   /** Whether the client is older than AG-UI 1.0: it does not say its version. */
   readonly isOlder: boolean
   /** The names of the tools that the client offers to execute. */
@@ -50,7 +50,7 @@ export function runInputOf(body: unknown): RunInput {
     isRetry: retry === true,
     isRegeneration: regenerate === true,
     rewind: isText(rewind) ? rewind : undefined,
-    state: isRecord(state) ? state : {},
+    state: isRecord(state) ? state : undefined,
     isOlder: !isText(protocolVersion),
     tools: tools.map(({ name }) => name),
     hasContext: context.length > 0,
@@ -115,14 +115,21 @@ export function saidIn({ messages }: RunInput): Said | undefined {
   return content === undefined ? undefined : { id: last.id, message: { role: 'user', content } }
 }
 
-/** The results of calls that the client has run, by call id, if they are at the end of the request. */
-export function resultsIn({ messages }: RunInput): ReadonlyMap<string, string> {
+/** A result of a call that the client may have run. */
+export interface GivenResult {
+  /** The id of the message. */
+  readonly id: string
+  readonly content: string
+}
+
+/** The results of calls at the end of the request, by call id. */
+export function resultsIn({ messages }: RunInput): ReadonlyMap<string, GivenResult> {
   const from = messages.findLastIndex(({ role }) => role !== 'tool') + 1
   return new Map(
-    messages.slice(from).flatMap((message): [string, string][] => {
+    messages.slice(from).flatMap((message): [string, GivenResult][] => {
       if (message.role !== 'tool') return []
-      const { toolCallId, content } = message
-      return [[toolCallId, typeof content === 'string' ? content : JSON.stringify(content)]]
+      const { id, toolCallId, content } = message
+      return [[toolCallId, { id, content: typeof content === 'string' ? content : JSON.stringify(content) }]]
     }),
   )
 }

@@ -5,12 +5,13 @@ import type { Report } from '../guarded.ts'
 import { type Present, turnErrorText } from '../present.ts'
 import { refusalOf } from '../refusals.ts'
 import type { Applied, Begun } from './apply.ts'
+import { ClientState } from './client-state.ts'
 import { Conversation } from './conversation.ts'
 import { seen } from './cut-lists.ts'
 import { olderEvent } from './older-clients.ts'
 import type { RunInput } from './run-input.ts'
 import { isUpToDate, snapshots } from './snapshots.ts'
-import { finished, planned, runEnded, runError, runStarted, told } from './stream.ts'
+import { finished, runEnded, runError, runStarted, told } from './stream.ts'
 import type { AgUiEvent } from './wire.ts'
 
 export interface RunRequest {
@@ -29,23 +30,24 @@ export async function* runEvents(request: RunRequest, applied: Applied): AsyncGe
 
 async function* eventsOf(request: RunRequest, applied: Applied): AsyncGenerator<AgUiEvent, void> {
   const { threads, present, input, signal, report } = request
+  const client = new ClientState(input.state)
   let conversation: Conversation | undefined
   yield runStarted(input)
   try {
     const { turn, after, ...begun } = await joined(request, applied)
     conversation = begun.conversation
-    yield* caughtUp(input, conversation, 'sent' in applied && applied.isReplacement)
-    if (turn) yield* told(turn.events({ signal }), conversation, after, input.state)
+    yield* caughtUp(input, conversation, client, 'sent' in applied && applied.isReplacement)
+    if (turn) yield* told(turn.events({ signal }), conversation, after, client)
     while (turn && conversation.isOutdated) {
       const { messages } = conversation
       const state = await threads.read(input.threadId)
       conversation = new Conversation(present, state)
       yield* snapshots(messages, conversation.messages)
-      yield* told(turn.events({ signal }), conversation, state.cursor, input.state)
+      yield* told(turn.events({ signal }), conversation, state.cursor, client)
     }
     // A deleted thread streams nothing more: this throws.
     if (turn && !conversation.end) await threads.turn(input.threadId, turn.id)
-    yield* seen(conversation, input)
+    yield* seen(conversation, input, client)
     if (turn || (conversation.end && !isLate(input, conversation))) yield* runEnded(input, conversation, present)
     else yield finished(input, { type: 'success' })
   } catch (error) {
@@ -75,12 +77,13 @@ function isLate({ resume }: RunInput, { end }: Conversation): boolean {
 function* caughtUp(
   { messages, state }: RunInput,
   conversation: Conversation,
+  client: ClientState,
   isReplacement: boolean,
 ): Generator<AgUiEvent, void> {
   if (isReplacement || !isUpToDate(messages, conversation.messages)) yield* snapshots(messages, conversation.messages)
   yield* conversation.activities
   const { plan } = conversation
-  if (plan.length > 0 && JSON.stringify(state.plan) !== JSON.stringify(plan)) yield planned(conversation, state)
+  if (plan.length > 0 && JSON.stringify(state?.plan) !== JSON.stringify(plan)) yield client.set('plan', plan)
 }
 
 /** Waits until the turn of an added message begins. */

@@ -24,8 +24,8 @@ test('no sent byte contains a secret of a tool or a masked text (UI4)', async ()
   await one.say('Go')
   const results = comparable(one.agent.messages.filter(({ role }) => role === 'tool'))
   expect(results).toMatchObject([
-    { toolCallId: 'call_1_1', content: 'This call has failed.', metadata: { isError: true } },
-    { toolCallId: 'call_1_2', content: 'hidden' },
+    { toolCallId: expect.stringMatching(/-call_1_1$/), content: 'This call has failed.', metadata: { isError: true } },
+    { toolCallId: expect.stringMatching(/-call_1_2$/), content: 'hidden' },
   ])
   await one.run()
   expect(sent()).not.toMatch(/hunter2|seen(?!Turn)|half/)

@@ -68,7 +68,7 @@ export class ShownMessages {
 
   /** A client puts a result after the message with its call, and after the results that follow it. */
   addResult(toolCallId: string, content: ResultContent, isError: boolean): void {
-    const id = `${toolCallId}-result`
+    const id = resultId(toolCallId)
     const metadata = isError && { metadata: { isError } }
     const error = isError && typeof content === 'string' && { error: content }
     const message: ResultMessage = { id, role: 'tool', toolCallId, content, ...error, ...metadata }
@@ -118,6 +118,11 @@ export class ShownMessages {
     this.#lacksError = false
     for (const event of snapshots(held, messages)) this.#tell(event)
   }
+}
+
+/** The id of the message with the result of a call that the server has. */
+export function resultId(toolCallId: string): string {
+  return `${toolCallId}-result`
 }
 
 function callIdsOf(message: AgUiMessage): readonly string[] {

@@ -17,10 +17,23 @@ export function innerId(turn: string, card: string): string {
   return `${turn}/${card}`
 }
 
-/** The turn of a message whose id {@link stepId} or {@link innerId} made. Undefined for any other id: a client may give messages its own ids. */
-export function turnOfMessage(id: string | undefined): string | undefined {
-  return id?.match(/^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})(?:-\d+$|\/)/)?.[1]
+/** The id of a call of a turn. `card`: the id of its card. */
+export function callIdIn(turn: string, card: string): string {
+  return `${turn}-${card}`
 }
+
+/** The turn of a message whose id {@link stepId} or {@link innerId} made. Undefined for any other id: a client may give messages its own ids. */
+export function turnOfMessage(id = ''): string | undefined {
+  return new RegExp(`^(${TURN})(?:-\\d+$|/)`).exec(id)?.[1]
+}
+
+/** The turn of a call whose id {@link callIdIn} made. Undefined for any other id. */
+export function turnOfCall(id: string): string | undefined {
+  return new RegExp(`^(${TURN})-`).exec(id)?.[1]
+}
+
+/** The ids that threads give to turns. */
+const TURN = '[\\da-f]{8}(?:-[\\da-f]{4}){3}-[\\da-f]{12}'
 
 export interface StepOptions {
   /** The id of the message with text and calls. */

@@ -78,7 +78,7 @@ test('a turn is an AG-UI run: its steps, text, reasoning, calls, progress and re
   const turn = await threads.send('t', 'Look', { messageId: 'm1' })
   const messageId = `${turn.id}-1`
   const reasoning = `${turn.id}-1-reasoning-1`
-  const toolCallId = 'call_1_1'
+  const toolCallId = `${turn.id}-call_1_1`
   const progress = { progress: 0.5, message: 'half' }
   expect(await told(turn.events())).toEqual([
     { type: 'RUN_STARTED', threadId: 't', runId: 'r', protocolVersion: '1.0' },
@@ -125,15 +125,16 @@ test('a snapshot removes a failed attempt at once, and the next one follows with
   )
   const turn = await threads.send('t', 'Hi', { messageId: 'm1' })
   const messageId = `${turn.id}-1`
+  const toolCallId = `${turn.id}-call_1_1`
   expect(await told(turn.events())).toEqual([
     expect.objectContaining({ type: 'RUN_STARTED' }),
     { type: 'STEP_STARTED', stepName: 'step 1' },
     { type: 'TEXT_MESSAGE_START', messageId, role: 'assistant' },
     { type: 'TEXT_MESSAGE_CONTENT', messageId, delta: 'No' },
     { type: 'TEXT_MESSAGE_END', messageId },
-    { type: 'TOOL_CALL_START', toolCallId: 'call_1_1', toolCallName: 'look', parentMessageId: messageId },
-    { type: 'TOOL_CALL_ARGS', toolCallId: 'call_1_1', delta: '{"at":"y"}' },
-    { type: 'TOOL_CALL_END', toolCallId: 'call_1_1' },
+    { type: 'TOOL_CALL_START', toolCallId, toolCallName: 'look', parentMessageId: messageId },
+    { type: 'TOOL_CALL_ARGS', toolCallId, delta: '{"at":"y"}' },
+    { type: 'TOOL_CALL_END', toolCallId },
     expect.objectContaining({ type: 'MESSAGES_SNAPSHOT', messages: [{ id: 'm1', role: 'user', content: 'Hi' }] }),
     { type: 'TEXT_MESSAGE_START', messageId, role: 'assistant' },
     { type: 'TEXT_MESSAGE_CONTENT', messageId, delta: 'Yes.' },
@@ -248,7 +249,7 @@ test('the early start of a call is reported, and its result only when its messag
   const turn = await createThreads({ agent, store: memoryThreads() }).send('t', 'Look')
   const list = await told(turn.events())
   const heard = list.flatMap((event) => (event.type === 'CUSTOM' ? [event.value] : []))
-  const toolCallId = 'call_1_1'
+  const toolCallId = `${turn.id}-call_1_1`
   expect(heard).toEqual([
     { toolCallId, state: 'running', isEarly: true },
     { toolCallId, state: 'settled', isEarly: true },
@@ -258,7 +259,7 @@ test('the early start of a call is reported, and its result only when its messag
   expect(types.filter((type) => type === 'TOOL_CALL_RESULT')).toHaveLength(1)
 })
 
-test('an id that the model reuses in another turn is another id in AG-UI (UI2)', async () => {
+test('the id of a call in AG-UI has its turn, because a model may reuse an id in another turn (UI2, W51)', async () => {
   const threads = open(
     respond(call('look', { at: 'x' }, { id: 'c' })),
     respond(say('Done.')),
@@ -269,9 +270,8 @@ test('an id that the model reuses in another turn is another id in AG-UI (UI2)',
   await told((await threads.send('t', 'Look')).events())
   const state = await threads.read('t')
   const again = JSON.parse(JSON.stringify(state).replaceAll('"d"', '"c"'))
-  const turn = state.turns[1]?.id ?? ''
   const results = toAgUiMessages(again).flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : []))
-  expect(results).toEqual(['c', `${turn}-c`])
+  expect(results).toEqual(state.turns.map(({ id }) => `${id}-c`))
 })
 
 test('files of users and of tools are parts with their bytes (UI2)', async () => {

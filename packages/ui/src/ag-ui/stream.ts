@@ -5,6 +5,7 @@ import { eventStream } from '../event-stream.ts'
 import { type Present, turnErrorText } from '../present.ts'
 import type { ReadEvent } from '../turn/turn-reader.ts'
 import { turnUpdates } from '../turn/turn-updates.ts'
+import { ClientState } from './client-state.ts'
 import { Conversation } from './conversation.ts'
 import { interruptOf } from './interrupts.ts'
 import { olderEvent } from './older-clients.ts'
@@ -48,7 +49,8 @@ async function* runOf(
 ): AsyncGenerator<AgUiEvent, void> {
   const conversation = new Conversation(present, state, messages)
   yield runStarted({ threadId, runId })
-  yield* told(events, conversation, state?.cursor)
+  // The state of the client is not known.
+  yield* told(events, conversation, state?.cursor, new ClientState(undefined))
   yield* runEnded({ threadId, runId }, conversation, present)
 }
 
@@ -61,23 +63,19 @@ export function runStarted({ threadId, runId }: RunIds): AgUiEvent {
   return { type: 'RUN_STARTED', threadId, runId, protocolVersion: '1.0' }
 }
 
-/** Returns the AG-UI events for these events, after the cursor. `state`: the client's own state, to which the plan is added. */
+/** Returns the AG-UI events for these events, after the cursor. `client`: the client's own state, to which the plan is added. */
 export async function* told(
   events: AsyncIterable<ReadEvent>,
   conversation: Conversation,
   after: string | undefined,
-  state: Readonly<Record<string, unknown>> = {},
+  client: ClientState,
 ): AsyncGenerator<AgUiEvent, void> {
   let { plan } = conversation
   for await (const update of turnUpdates(events, after === undefined ? {} : { after })) {
     yield* conversation.read(update)
-    if (conversation.plan !== plan) yield planned(conversation, state)
+    if (conversation.plan !== plan) yield client.set('plan', conversation.plan)
     plan = conversation.plan
   }
-}
-
-export function planned({ plan }: Conversation, state: Readonly<Record<string, unknown>>): AgUiEvent {
-  return { type: 'STATE_SNAPSHOT', snapshot: { ...state, plan } }
 }
 
 /** The events at the end of a turn; a turn without an end has failed. */

@@ -31,11 +31,12 @@ test('text, reasoning, calls and results are streamed, and the client has the me
   await one.say('Look', 'm1')
   const [turn] = (await threads.read('t')).turns
   const id = `${turn?.id}-1`
+  const toolCallId = `${turn?.id}-call_1_1`
   expect(one.messages).toEqual([
     { id: 'm1', role: 'user', content: 'Look' },
     { id: `${id}-reasoning-1`, role: 'reasoning', content: 'Hm.' },
-    { id, role: 'assistant', content: 'I look.', toolCalls: [{ id: 'call_1_1', name: 'look', input: { at: 'x' } }] },
-    { id: 'call_1_1-result', role: 'tool', toolCallId: 'call_1_1', content: '{"seen":"x"}' },
+    { id, role: 'assistant', content: 'I look.', toolCalls: [{ id: toolCallId, name: 'look', input: { at: 'x' } }] },
+    { id: `${toolCallId}-result`, role: 'tool', toolCallId, content: '{"seen":"x"}' },
     { id: `${turn?.id}-2`, role: 'assistant', content: 'Done.' },
   ])
   expect(one.events.find(({ type }) => type === 'TOOL_CALL_START')).toMatchObject({ parentMessageId: id })
@@ -85,21 +86,18 @@ test("the plan is state, next to the client's own state (UI2)", async () => {
   const one = client()
   one.agent.setState({ colour: 'red' })
   await one.say('Plan')
-  const plans = one.events.flatMap(({ type, snapshot }) => (type === 'STATE_SNAPSHOT' ? [snapshot] : []))
+  const changes = one.events.flatMap(({ type, delta }) => (type === 'STATE_DELTA' ? (delta as readonly object[]) : []))
+  const plans = changes.map(Object).flatMap(({ path, value }) => (path === '/plan' ? [value] : []))
   const plan = [{ id: 2, subject: 'Write', description: '', status: 'pending', blockedBy: [], blocks: [] }]
-  expect(plans).toHaveLength(5)
-  expect(plans[1]).toMatchObject({
-    plan: [
-      { id: 1, status: 'pending', blocks: [2] },
-      { id: 2, blockedBy: [1] },
-    ],
-  })
-  expect(plans[2]).toMatchObject({
-    plan: [
-      { id: 1, status: 'in_progress', blocks: [2] },
-      { id: 2, blockedBy: [1] },
-    ],
-  })
+  expect(plans).toHaveLength(4)
+  expect(plans[1]).toMatchObject([
+    { id: 1, status: 'pending', blocks: [2] },
+    { id: 2, blockedBy: [1] },
+  ])
+  expect(plans[2]).toMatchObject([
+    { id: 1, status: 'in_progress', blocks: [2] },
+    { id: 2, blockedBy: [1] },
+  ])
   expect(one.agent.state).toMatchObject({ colour: 'red', plan })
   const late = client()
   await late.run()

@@ -200,7 +200,10 @@ function isLate(card: Card, open: readonly Question[]): boolean {
 function isContrary(card: Card, open: readonly Question[], decisions: readonly ThreadDecision[]): boolean {
   const { state, toolCallId, approval } = card
   if (state !== 'approval-responded' || open.some(({ id }) => id === approval?.id)) return false
-  const known = decisions.findLast(({ path = [], callId }) => cardIdOf([...path, { callId }]) === toolCallId)
+  const known = decisions.findLast(
+    ({ path = [], makers = [], callId }) =>
+      cardIdOf([...path, ...makers.map((maker) => ({ callId: maker })), { callId }]) === toolCallId,
+  )
   return known !== undefined && (known.decision === 'deny') === (approval?.approved === true)
 }
 

@@ -8,62 +8,50 @@ import type { Promises } from './promise.ts'
 /** After each move. */
 export const ORDER: Promises = {
   'no more calls are checked and executed at a time than allowed': (world) => {
-    const { journal, place, scenario } = world
-    const isAtWork = !place.aborted && place.cancels.length === 0 && place.cancelledCalls.length === 0
-    const checked = journal.checks.filter(({ process, isDone }) => process === place.process && !isDone && isAtWork)
-    const running = [...runningIn(world), ...checked].filter((one) => needsSlot(world, one))
-    const kept = world.own.filter((one) => keepsSlot(world, one))
-    return running.length > 0 && running.length + kept.length > scenario.limit
-      ? wordsOf([...running, ...kept])
-      : undefined
+    const { place, scenario, own } = world
+    const { aborted, cancels, cancelledCalls } = place.amid
+    // An inner call uses the slot of its maker, an agent makes its calls in its own slot, and background work needs none.
+    const needsSlot = (word: string) => !isInner(scenario, word) && !atEndOf(word)
+    const executed = runningIn(world).filter(({ word, run }) => run === 'run' && needsSlot(word))
+    const checked = place.gates
+      .moves()
+      .filter((move) => / is checked/.test(move) && needsSlot(move.split(' ')[0] ?? ''))
+    const isAtWork = !aborted && cancels.length === 0 && cancelledCalls.length === 0
+    const running = [...executed, ...(isAtWork ? checked : [])]
+    // A call that has ended its run keeps its slot, so that nothing else starts in it.
+    const keepsSlot = ({ came, isAborted }: Entry) => came === 'ended its run' && !isAborted()
+    const kept = scenario.wrap || scenario.eager ? [] : own.filter(keepsSlot)
+    return running.length > 0 && running.length + kept.length > scenario.limit && [...running, ...kept]
   },
   'no more inner calls of one call execute at a time than allowed': (world) => {
     const inner = runningIn(world).filter(({ word }) => isInner(world.scenario, word))
-    return inner.length > (world.scenario.innerLimit ?? Number.POSITIVE_INFINITY) ? wordsOf(inner) : undefined
+    return inner.length > world.scenario.innerLimit && inner
   },
   'a tool with a limit executes no more calls than that, in all runs': (world) => {
     const limited = runningIn(world).filter(({ word }) => letterOf(word) === 'z')
-    return limited.length > 1 ? wordsOf(limited) : undefined
+    return limited.length > 1 && limited
   },
   'no call that meets another at a key executes at the same time': (world) => {
     const running = runningIn(world)
     // Neither executions of one call nor a call and one that it makes.
     const areApart = (one: Entry, other: Entry) =>
       one.key !== other.key && one.word !== madeBy(other.word) && other.word !== madeBy(one.word)
-    return running.find((one) => running.some((other) => meet(one.word, other.word) && areApart(one, other)))?.word
+    return running.find((one) => running.some((other) => meet(one.word, other.word) && areApart(one, other)))
   },
-  'calls that meet at a key, and all calls of a run with one slot, begin in call order': ({
-    journal: { entries },
-    place,
-    scenario,
-  }) =>
-    entries.find(({ word, process, before = [], amid }, index) => {
-      if (process !== place.process || !needsOrder(word) || amid.cancelledCalls.length > 0) return false
+  'calls that meet at a key, and all calls of a run with one slot, begin in call order': (world) => {
+    const { entries } = world.journal
+    const isBehind = (word: string, other: string) => world.scenario.limit === 1 || meet(other, word)
+    return entries.find(({ word, process, before = [], amid }, index) => {
+      if (process !== world.place.process || !needsOrder(word) || amid.cancelledCalls.length > 0) return false
       // In any process.
       const hasBegun = (other: string) => entries.slice(0, index).some((one) => one.word.startsWith(other))
-      const isBehind = (other: string) => needsOrder(other) && (scenario.limit === 1 || meet(other, word))
-      return before.some((other) => isBehind(other) && !hasBegun(other))
-    })?.word,
-}
-
-function wordsOf(entries: readonly Pick<Entry, 'word'>[]): string {
-  return entries.map(({ word }) => word).join(', ')
+      return before.some((other) => needsOrder(other) && isBehind(word, other) && !hasBegun(other))
+    })
+  },
 }
 
 /** The executions of this process that are running, unless they were aborted: then they may have been abandoned. */
-function runningIn({ journal, place }: World): Entry[] {
-  return journal.entries.filter((one) => one.process === place.process && !one.came && !one.isAborted())
-}
-
-/** An inner call uses the slot of its maker, an agent makes its calls in its own slot, and background work needs none. */
-function needsSlot({ scenario }: World, { word, run }: Pick<Entry, 'word' | 'run'>): boolean {
-  return run === 'run' && !isInner(scenario, word) && !atEndOf(word)
-}
-
-/** A call that has ended its run keeps its slot, so that nothing else starts in it. */
-function keepsSlot({ scenario }: World, { came, isAborted }: Entry): boolean {
-  return came === 'ended its run' && !scenario.wrap && !scenario.eager && !isAborted()
-}
+const runningIn = ({ here }: World): Entry[] => here.filter(({ came, isAborted }) => !came && !isAborted())
 
 /** Whether two calls use the same key. Readers overlap. */
 function meet(one: string, other: string): boolean {
