@@ -106,7 +106,7 @@ test('a call that asks the user has not failed (UI2)', async () => {
   expect(steps[0]?.calls).toEqual([expect.not.objectContaining({ isFailed: true })])
 })
 
-test('whoever sees the end of a turn finds its times, also in a slow store (UI2)', async () => {
+test('a page that sees the end of a turn finds its times, also in a slow store (UI2)', async () => {
   const kept: string[] = []
   const save = async (_: string, times: string) => {
     await new Promise((resolve) => setTimeout(resolve, 1_000))

@@ -27,7 +27,7 @@ export function timelines(store: TimesStore, isEarly: (run: Run) => boolean): Mi
         })
       } finally {
         end(times, run.signal.aborted ? 'cut' : 'ended', now() - times.began)
-        // Whoever sees that the turn has ended finds all its times.
+        // A page that sees the end of the turn finds all its times.
         await save()
       }
     },
