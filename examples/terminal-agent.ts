@@ -11,9 +11,11 @@ import { createThreads, type Turn } from '@meanwhile/threads'
 import { sqliteThreads } from '@meanwhile/threads/sqlite'
 import { z } from 'zod'
 import { demoModel } from './shared/demo-model.ts'
+import { travelTools } from './shared/demo-tools.ts'
 
 const stop = new AbortController()
 const terminal = createInterface({ input: process.stdin })
+// Not question(), which fails when the input comes from a file or a pipe that has ended.
 const lines = terminal[Symbol.asyncIterator]()
 
 const sendMail = tool({
@@ -22,15 +24,26 @@ const sendMail = tool({
   input: z.object({ to: z.string(), text: z.string() }),
   execute: ({ to }) => `The mail to ${to} is sent.`,
 })
+// Calls of one response ask at the same time, and a terminal shows one question after the other.
+let asked: Promise<unknown> = Promise.resolve()
+function afterEarlier<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+  const answer = asked.then(ask)
+  asked = answer.catch(() => undefined)
+  return answer
+}
+
 const approval = approve({
   tools: ['send_mail'],
-  async ask({ tool, input }) {
-    // The model has written the input: no character of it may clear the screen or hide a part of it.
-    process.stdout.write(`\n${tool} ${escapeInvisible(JSON.stringify(input))}\nAllow it? (y/n)`)
-    return (await lines.next()).value === 'y' ? { decision: 'allow' } : { decision: 'deny', reason: 'the user said no' }
-  },
+  ask: ({ tool, input }) =>
+    afterEarlier(async () => {
+      // The model has written the input: no character of it may clear the screen or hide a part of it.
+      process.stdout.write(`\n${tool} ${escapeInvisible(JSON.stringify(input))}\nAllow it? (y/n)`)
+      const { value } = await lines.next()
+      return value === 'y' ? { decision: 'allow' } : { decision: 'deny', reason: 'the user said no' }
+    }),
 })
-const agent = createAgent({ name: 'terminal', model: demoModel(), tools: [sendMail], middleware: [approval] })
+const tools = [...travelTools, sendMail]
+const agent = createAgent({ name: 'terminal', model: demoModel(), tools, middleware: [approval] })
 const store = sqliteThreads(process.argv[2] ?? join(tmpdir(), 'meanwhile-terminal-agent.db'))
 const threads = createThreads({ agent, store })
 

@@ -1,5 +1,5 @@
 /**
- * Installs the tools of a folder that has its own lock file: `tsx scripts/install-tools.ts FOLDER`. It does nothing if they are installed
+ * Installs the tools of a folder that has its own lock file: `node scripts/install-tools.ts FOLDER`. It does nothing if they are installed
  * and the lock file has not changed since.
  */
 

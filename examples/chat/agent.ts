@@ -1,4 +1,4 @@
-/** The agent of the chat: three tools that only read, one that needs approval, and one that runs in the page. */
+/** The agent of the chat: tools that only read, one that needs approval, and one that runs in the page. */
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { contextOf, createAgent, type Run, tool } from '@meanwhile/core'
@@ -6,6 +6,7 @@ import { eagerTools } from '@meanwhile/eager-tools'
 import { approve, retryModel } from '@meanwhile/middleware'
 import { z } from 'zod'
 import { demoModel } from '../shared/demo-model.ts'
+import { travelTools } from '../shared/demo-tools.ts'
 import { type TimesStore, timelines } from './timelines.ts'
 
 /** Whether the tools of a turn may start while the model is still writing: the metadata of the turn, and the context of its runs. */
@@ -13,43 +14,6 @@ const Turn = z.object({ early: z.boolean() })
 export const contextFrom = ({ metadata }: { readonly metadata?: unknown }) => Turn.parse(metadata ?? { early: true })
 const turnOf = contextOf(Turn)
 const isEarly = (run: Run) => turnOf(run).early
-
-const weather = tool({
-  name: 'weather',
-  description: 'The weather in a city.',
-  input: z.object({ city: z.string() }),
-  effect: 'read', // it may start while the model is still streaming
-  async *execute({ city }, { signal }) {
-    if (city === 'Atlantis') throw new Error('connect ECONNREFUSED weather-db.internal:5432')
-    for (const station of [1, 2, 3, 4]) {
-      await wait(400, undefined, { signal })
-      yield { progress: station / 4, message: `Station ${station} of 4` }
-    }
-    return `${city}: sunny, 24 °C.`
-  },
-})
-
-const flights = tool({
-  name: 'flights',
-  description: 'Finds flights.',
-  input: z.object({ from: z.string(), to: z.string() }),
-  effect: 'read',
-  async execute({ to }, { signal }) {
-    await wait(2_200, undefined, { signal })
-    return `Fri 17:40 to ${to}, TP 931, 164 €`
-  },
-})
-
-const hotels = tool({
-  name: 'hotels',
-  description: 'Finds hotels.',
-  input: z.object({ city: z.string(), nights: z.number() }),
-  effect: 'read',
-  async execute({ nights }, { signal }) {
-    await wait(700, undefined, { signal })
-    return `Casa do Rio, ${nights} nights, ${nights * 106} €`
-  },
-})
 
 const sendMail = tool({
   name: 'send_mail',
@@ -75,7 +39,7 @@ export const chatAgent = (times: TimesStore) =>
     instructions:
       'Be brief. Use the tools for flights, weather, hotels and mails, and let the user choose with the tool.',
     model: demoModel(),
-    tools: [flights, weather, hotels, sendMail, choose],
+    tools: [...travelTools, sendMail, choose],
     middleware: [
       retryModel(),
       approve({ tools: ['send_mail'] }),

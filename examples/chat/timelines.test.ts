@@ -1,5 +1,5 @@
 import { type AgentResult, createAgent, type Run, type Tool, textOf, tool } from '@meanwhile/core'
-import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { call, cut, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { approve, retryModel } from '@meanwhile/middleware'
 import fc from 'fast-check'
@@ -70,7 +70,7 @@ test('the line says of each position of the switch what the other one takes (UI2
     const [on, off] = [await timesOf(true, response), await timesOf(false, response)]
     expect([totals(on).other, totals(off).other]).toEqual([totals(off).total, totals(on).total])
   })
-  await fc.assert(property, { numRuns: 100 })
+  await fc.assert(property, { numRuns: 50 })
 })
 
 test('what a turn took does not contain the time in which it waited for a person (UI2)', async () => {
@@ -83,6 +83,40 @@ test('a slow tool that starts in the middle of a text saves the rest of the text
   const response = respond(wait(100), call('look', { ms: 500 }), wait(300), say('There.'))
   expect(totals(await timesOf(true, response))).toEqual({ total: 650, other: 950 })
   expect(totals(await timesOf(false, response))).toEqual({ total: 950, other: 650 })
+})
+
+test('a call that was started by an attempt which then failed is one call, which began there (UI2)', async () => {
+  for (const id of ['a', 'b']) {
+    const failed = respond(wait(100), call('look', { ms: 500 }, { id: 'a' }), wait(200), cut())
+    const times = await timesOf(true, failed, respond(call('look', { ms: 500 }, { id }), wait(50), say('There.')))
+    const calls = times.steps.flatMap((step) => step.calls)
+    expect(calls).toEqual([expect.objectContaining({ tool: 'look', start: 100, end: 600 })])
+  }
+})
+
+test('a call that asks the user has not failed (UI2)', async () => {
+  const store = memoryTimes()
+  const choose = tool({ name: 'choose', description: 'Chooses.', input: z.object({}) }) as Tool
+  const middleware = [timelines(store, () => true)]
+  const work = createAgent({ model: scriptedModel([respond(call('choose'))]), tools: [choose], middleware }).run('Go')
+  await vi.runAllTimersAsync()
+  expect((await work).status).toBe('interrupted')
+  const [times = ''] = store.kept.values()
+  const { steps }: Times = JSON.parse(times)
+  expect(steps[0]?.calls).toEqual([expect.not.objectContaining({ isFailed: true })])
+})
+
+test('whoever sees the end of a turn finds its times, also in a slow store (UI2)', async () => {
+  const kept: string[] = []
+  const save = async (_: string, times: string) => {
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    kept.push(times)
+  }
+  const middleware = [timelines({ ...memoryTimes(), save }, () => true)]
+  const agent = createAgent({ model: scriptedModel([respond(say('Hello.'))]), middleware })
+  const atTheEnd = agent.run('Go').then(() => kept.map((times) => JSON.parse(times).state).at(-1))
+  await vi.runAllTimersAsync()
+  expect(await atTheEnd).toBe('ended')
 })
 
 test('the times of a turn are saved when they change, not at each word (UI2)', async () => {

@@ -18,16 +18,17 @@ export function timelines(store: TimesStore, isEarly: (run: Run) => boolean): Mi
       const kept = await unlessItFails(async () => JSON.parse((await store.read(run.id)) ?? 'null'))
       const times = begun(isEarly(run), kept ?? undefined)
       const readers = new Set(setup.tools.filter(({ effect }) => effect === 'read').map(({ name }) => name))
-      const save = () => void unlessItFails(() => store.save(run.id, JSON.stringify(times)))
-      save()
+      const save = () => unlessItFails(() => store.save(run.id, JSON.stringify(times)))
+      void save()
       try {
         return yield* map(next(setup), (event) => {
-          if (!event.path && note(times, event, readers)) save()
+          if (!event.path && note(times, event, run, readers)) void save()
           return event
         })
       } finally {
-        end(times, run.signal.aborted ? 'cut' : 'ended', Date.now() - times.began)
-        save()
+        end(times, run.signal.aborted ? 'cut' : 'ended', now() - times.began)
+        // Whoever sees that the turn has ended finds all its times.
+        await save()
       }
     },
   }
@@ -49,7 +50,7 @@ function begun(early: boolean, kept?: Draft<Times>): Draft<Times> {
   const at = kept ? totals(kept).total : 0
   const { traceId, spanId } = trace.getActiveSpan()?.spanContext() ?? {}
   const run = traceId && { run: `${traceId}-${spanId}` }
-  const began = Date.now() - at
+  const began = now() - at
   const times: Draft<Times> = { steps: [], breaks: [], ...kept, ...run, early, began, state: 'open' }
   if (kept) {
     times.breaks.push({ at, why: kept.state === 'ended' ? 'you' : 'restart' })
@@ -68,29 +69,31 @@ function end(times: Draft<Times>, state: Times['state'], at: number): void {
 }
 
 /** Returns whether the event has changed the times: most events of a stream do not. */
-function note({ began, steps }: Draft<Times>, event: AgentEvent, readers: ReadonlySet<string>): boolean {
-  const now = Date.now() - began
-  if (event.type === 'attempt-start') return steps.push({ at: now, calls: [] }) > 0
+function note({ began, steps }: Draft<Times>, event: AgentEvent, run: Run, readers: ReadonlySet<string>): boolean {
+  const at = now() - began
+  if (event.type === 'attempt-start') return steps.push({ at, calls: [] }) > 0
   const step = steps.at(-1)
   if (!step) return false
-  if (step.first === undefined && /-delta$|^tool-input-start$/.test(event.type)) step.first = now
-  else if (event.type === 'message' && event.message.role === 'assistant') step.end ??= now
-  else if (event.type === 'attempt-failed') Object.assign(step, { end: now, isFailed: true })
+  if (step.first === undefined && /-delta$|^tool-input-start$/.test(event.type)) step.first = at
+  else if (event.type === 'message' && event.message.role === 'assistant') step.end ??= at
+  // Equal calls of the next attempt join those of this one.
+  else if (event.type === 'attempt-failed') Object.assign(step, { end: at, isFailed: true, calls: [] })
   else if (event.type === 'tool-input-closed' || event.type === 'tool-call') {
     const { id, name: tool } = event.call
     if (step.calls.some((call) => call.id === id)) return false
     // A call that does more than read holds back the calls after it.
     const isReady = [...step.calls, { tool }].every((call) => readers.has(call.tool))
-    step.calls.push({ id, tool, ...(isReady && { ready: now }) })
-  } else if (event.type === 'tool-entered' || event.type === 'tool-settled' || event.type === 'tool-end') {
+    step.calls.push({ id, tool, ...(isReady && { ready: at }) })
+  } else if ('callId' in event && event.callId !== undefined && event.type !== 'tool-progress') {
     const call = steps.flatMap(({ calls }) => calls).findLast(({ id }) => id === event.callId)
-    if (!call) return false
-    if (event.type === 'tool-entered') Object.assign(call, { start: now, end: undefined })
+    const { startedAt, endedAt } = run.toolStatus(event.callId) ?? {}
     // A call that was denied has not run.
-    else if (call.start !== undefined) {
-      call.end ??= now
-      if (event.message.isError) call.isFailed = true
-    }
+    if (!call || startedAt === undefined) return false
+    Object.assign(call, { start: Math.round(startedAt) - began, end: endedAt && Math.round(endedAt) - began })
+    if ((event.type === 'tool-settled' || event.type === 'tool-end') && event.message.isError) call.isFailed = true
   } else return false
   return true
 }
+
+/** On the clock of `toolStatus`. */
+const now = () => Math.round(performance.timeOrigin + performance.now())

@@ -14,9 +14,18 @@ export function sourcesIn(folder: string): readonly string[] {
 /** Whether the file belongs to `testing/`, which is for users' tests and not part of a run. */
 export const isForTesting = (file: string): boolean => file.split(sep).includes('testing')
 
+/** The declarations of the language and of Node, which are the same in all programs. */
+const declarations = new Map<string, ts.SourceFile | undefined>()
+
 /** A TypeScript program of these files, with the settings of this repository. */
 export function programOf(files: readonly string[]): ts.Program {
   const { config } = ts.readConfigFile('tsconfig.base.json', ts.sys.readFile)
   const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, '.')
-  return ts.createProgram(files, { ...options, noEmit: true })
+  const host = ts.createCompilerHost(options)
+  const getSourceFile: typeof host.getSourceFile = (file, ...rest) => {
+    if (!file.endsWith('.d.ts')) return host.getSourceFile(file, ...rest)
+    if (!declarations.has(file)) declarations.set(file, host.getSourceFile(file, ...rest))
+    return declarations.get(file)
+  }
+  return ts.createProgram(files, { ...options, noEmit: true }, { ...host, getSourceFile })
 }

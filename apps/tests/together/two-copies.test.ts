@@ -32,8 +32,16 @@ async function host() {
   return { ...(await loaded()), testing: await import('@meanwhile/core/testing') }
 }
 
-/** The packages in one minified file. `format`: of its copy of core. */
+const guests = new Map<number, Promise<Copy>>()
+
+/** The packages in one minified file, the same for each test. `format`: of its copy of core. */
 async function bundled(format = 5): Promise<Copy> {
+  const guest = guests.get(format) ?? bundle(format)
+  guests.set(format, guest)
+  return await guest
+}
+
+async function bundle(format: number): Promise<Copy> {
   const build = await rolldown({
     input: 'guest',
     platform: 'node',

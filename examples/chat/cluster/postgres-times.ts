@@ -12,16 +12,14 @@ const SAVE = 'INSERT INTO chat_timelines VALUES ($1, $2) ON CONFLICT (turn) DO U
 export function postgresTimes(pool: Pool): TimesStore {
   /** The times to write: of each turn only the newest, however slow the database is. */
   const waiting = new Map<string, string>()
-  let isWriting = false
+  let writing: Promise<void> | undefined
 
   async function write(): Promise<void> {
-    if (isWriting) return
-    isWriting = true
     for (const [turn, times] of waiting) {
       waiting.delete(turn)
       await pool.query(SAVE, [turn, times]).catch((error: Error) => console.error(error.message))
     }
-    isWriting = false
+    writing = undefined
   }
 
   return {
@@ -31,7 +29,8 @@ export function postgresTimes(pool: Pool): TimesStore {
     },
     save(turn, times) {
       waiting.set(turn, times)
-      void write()
+      writing ??= write()
+      return writing
     },
   }
 }

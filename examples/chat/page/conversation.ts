@@ -53,9 +53,9 @@ export function useConversation(chat: Chat<ChatMessage>, waiting: readonly ChatM
 
   async function queue(text: string): Promise<void> {
     const message: ChatMessage = { id: crypto.randomUUID(), role: 'user', parts: [{ type: 'text', text }] }
-    setQueued((now) => [...now, message])
     const sent = post('/api/chat', { id, messages: [message] })
-    queueing.current = sent.catch(() => setQueued((now) => now.filter((one) => one !== message)))
+    const show = () => setQueued((now) => [...now, message])
+    queueing.current = sent.then(show, () => undefined)
     return sent
   }
 

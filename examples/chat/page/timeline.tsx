@@ -9,7 +9,7 @@ interface TimelineProps {
   readonly state: 'live' | 'cut' | 'done'
 }
 
-const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
+export const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
 
 export function Verdict({ times, state }: TimelineProps) {
   const { total, other } = totals(times)
@@ -33,18 +33,20 @@ export function Verdict({ times, state }: TimelineProps) {
 export function Timeline({ times, state }: TimelineProps) {
   const { steps, breaks, early } = times
   const { total, other } = totals(times)
-  const calls = steps.flatMap((step) => step.calls)
+  // Calls of two responses may have the same id.
+  const calls = steps.flatMap((step, number) => step.calls.map((call) => ({ ...call, key: `${number} ${call.id}` })))
   const isLive = state === 'live'
   const saved = state === 'done' && early && other - total >= 50
   // While it runs the scale grows in steps, so that the bars stay where they are.
   const span = isLive ? Math.max(4_000, Math.ceil((total + 300) / 2_000) * 2_000) : Math.max(total, other, 1)
   const share = (ms: number) => `${(100 * ms) / span}%`
-  const mark = (name: string, from: number, to = from, state?: string) => {
+  /** `which`: of those with this name, because two may be at the same place. */
+  const mark = (name: string, which: number, from: number, to = from, state?: string) => {
     const style = { left: share(from), width: share(to - from) }
-    return <i key={`${name} ${from}`} className={name} data-state={state} style={style} />
+    return <i key={`${name} ${which}`} className={name} data-state={state} style={style} />
   }
-  const label = (text: string, at: number, name?: string) => (
-    <span key={`${text} ${at}`} className={name} style={{ left: share(at) }}>
+  const label = (text: string, which: number, at: number, name?: string) => (
+    <span key={`${text} ${which}`} className={name} style={{ left: share(at) }}>
       {text}
     </span>
   )
@@ -64,32 +66,32 @@ export function Timeline({ times, state }: TimelineProps) {
     >
       <div className="names">
         <span>model</span>
-        {calls.map(({ id, tool }) => (
-          <code key={id}>{tool}</code>
+        {calls.map(({ key, tool }) => (
+          <code key={key}>{tool}</code>
         ))}
       </div>
       <div className="tracks">
-        {saved && mark('spared', total, other)}
-        {steps.map(({ at, end = total }) => mark('canopy', at, end))}
+        {saved && mark('spared', 0, total, other)}
+        {steps.map(({ at, end = total }, which) => mark('canopy', which, at, end))}
         <div>
-          {steps.map(({ at, end = total }) => mark('ribbon', at, end))}
-          {steps.map(({ first }) => first !== undefined && mark('first', first))}
+          {steps.map(({ at, end = total }, which) => mark('ribbon', which, at, end))}
+          {steps.map(({ first }, which) => first !== undefined && mark('first', which, first))}
         </div>
-        {calls.map(({ id, ready = total, start = total, end, isFailed }) => (
-          <div key={id}>
-            {start - ready > 30 && mark('waits', ready, start)}
-            {start < total && mark('bar', start, end ?? total, isFailed ? 'failed' : end ? 'done' : 'open')}
+        {calls.map(({ key, ready = total, start = total, end, isFailed }) => (
+          <div key={key}>
+            {start - ready > 30 && mark('waits', 0, ready, start)}
+            {start < total && mark('bar', 0, start, end ?? total, isFailed ? 'failed' : end ? 'done' : 'open')}
           </div>
         ))}
-        {breaks.map(({ at, why }) => mark('break', at, at, why))}
-        {mark('end', total, total, state)}
+        {breaks.map(({ at, why }, which) => mark('break', which, at, at, why))}
+        {mark('end', 0, total, total, state)}
       </div>
       <div className="axis">
-        {label('0', 0)}
-        {breaks.map(({ at, why }) => label(why, at, 'break'))}
-        {isLive && marked.map((ms) => label(`${ms / 1_000} s`, ms))}
-        {!isLive && label(seconds(total), total, saved ? 'to saved' : 'to')}
-        {saved && (other - total) / span > 0.17 && label(seconds(other), other, 'to')}
+        {label('0', 0, 0)}
+        {breaks.map(({ at, why }, which) => label(why, which, at, 'break'))}
+        {isLive && marked.map((ms) => label(`${ms / 1_000} s`, 0, ms))}
+        {!isLive && label(seconds(total), 0, total, saved ? 'to saved' : 'to')}
+        {saved && (other - total) / span > 0.17 && label(seconds(other), 1, other, 'to')}
       </div>
     </div>
   )

@@ -4,6 +4,7 @@ import { escapeInvisible } from '@meanwhile/middleware/escape-invisible'
 import type { ChatMessage } from '@meanwhile/ui/ai-sdk'
 import type { Times } from '../times.ts'
 import type { Conversation } from './conversation.ts'
+import { seconds } from './timeline.tsx'
 
 type CardPart = Extract<ChatMessage['parts'][number], { type: 'dynamic-tool' }>
 
@@ -17,34 +18,22 @@ interface ToolRowProps {
 }
 
 export function ToolRow({ part, chat, times, isLast }: ToolRowProps) {
-  const [state, word] = stateOf({ part, chat, times, isLast })
-  const approval = state === 'asks' && part.state === 'approval-requested' ? part.approval : undefined
-  const answers: readonly (readonly [string, () => unknown])[] = approval
-    ? [
-        ['Allow', () => chat.addToolApprovalResponse({ id: approval.id, approved: true })],
-        ['Deny', () => chat.addToolApprovalResponse({ id: approval.id, approved: false })],
-      ]
-    : optionsOf(part).map((chosen) => [
-        chosen,
-        // The page itself runs this tool: the option that the user clicks is the output.
-        () => chat.addToolOutput({ tool: 'choose', toolCallId: part.toolCallId, output: { chosen } }),
-      ])
+  const question = isLast && !chat.isBusy ? questionOf(part, chat) : undefined
+  const [state, word] = question ? ['asks', question.word] : stateOf({ part, chat, times, isLast })
   return (
-    <details className="call" data-state={state} open={state === 'asks' || undefined}>
+    <details className="call" data-state={state} open={question !== undefined || undefined}>
       <summary>
         <i />
         <code>{part.title ?? part.toolName}</code>
         <span className="args">{Object.values(Object(part.input)).map(text).join(' · ')}</span>
         <span className="word">{word}</span>
       </summary>
-      {state === 'asks' && (
-        <b>{approval ? `Shall ${part.toolName} run? Nothing has happened yet.` : text(Object(part.input).question)}</b>
-      )}
-      {(state !== 'asks' || approval) && <Value of={part.input} />}
+      {question && <b>{question.text}</b>}
+      <Value of={question ? question.input : part.input} />
       <div className="result">{resultOf(part)}</div>
-      {state === 'asks' && (
+      {question && (
         <div className="actions">
-          {answers.map(([label, give]) => (
+          {Object.entries(question.answers).map(([label, give]) => (
             <button
               key={label}
               type="button"
@@ -61,19 +50,35 @@ export function ToolRow({ part, chat, times, isLast }: ToolRowProps) {
   )
 }
 
-/** The state of a call, and what the row says of it. */
+/** What a call asks; `input` is what would run, and `answers` are named by their buttons. */
+function questionOf(part: CardPart, chat: Conversation) {
+  const { toolName, toolCallId, input, state } = part
+  if (state === 'approval-requested') {
+    const { id } = part.approval
+    const answer = (approved: boolean) => () => chat.addToolApprovalResponse({ id, approved })
+    const question = `Shall ${toolName} run? Nothing has happened yet.`
+    return { text: question, word: 'waits for you', input, answers: { Allow: answer(true), Deny: answer(false) } }
+  }
+  const { question, options } = Object(input)
+  if (toolName !== 'choose' || state !== 'input-available' || !Array.isArray(options)) return undefined
+  // The page itself runs this tool: the option that the user clicks is the output.
+  const choose = (chosen: string) => () => chat.addToolOutput({ tool: 'choose', toolCallId, output: { chosen } })
+  const answers = Object.fromEntries(options.map(text).map((option) => [option, choose(option)]))
+  return { text: text(question), word: 'your choice', answers }
+}
+
+/** The state of a call that asks nothing, and what the row says of it. */
 function stateOf({ part, chat, times, isLast }: ToolRowProps): readonly [string, string] {
   const calls = times?.steps.flatMap((step) => step.calls) ?? []
   const { start, end, ready } = calls.findLast(({ id }) => id === part.toolCallId) ?? {}
-  const isOver = part.state === 'output-available' && !part.preliminary
+  const took = start !== undefined && end !== undefined ? seconds(end - start) : ''
   if (part.approval?.approved === false) return ['not-run', part.approval.reason ? 'not run' : 'not run: you said no']
   if (part.state === 'output-error') return ['failed', 'failed']
-  if (isOver) return ['done', start !== undefined && end ? `${((end - start) / 1_000).toFixed(1)} s` : 'done']
-  if (!isLast || !chat.isBusy) {
-    if (isLast && part.state === 'approval-responded') return ['waits', 'waits for your other answers']
-    if (isLast && part.state === 'approval-requested') return ['asks', 'waits for you']
-    return isLast && optionsOf(part).length > 0 ? ['asks', 'your choice'] : ['not-run', 'not finished']
-  }
+  if (part.state === 'output-available' && !part.preliminary) return ['done', took || 'done']
+  if (isLast && !chat.isBusy && part.state === 'approval-responded') return ['waits', 'waits for your other answers']
+  if (!isLast || !(chat.isBusy || chat.isLost)) return ['not-run', 'not finished']
+  // Its result counts when the model has ended.
+  if (took) return ['done', took]
   if (part.state === 'output-available') return ['runs', text(Object(part.output).message) || 'runs']
   if (start === undefined && ready !== undefined && !times?.early) return ['waits', 'ready, but waits']
   if (start === undefined && ready === undefined && part.state === 'input-streaming')
@@ -99,11 +104,6 @@ function resultOf(part: CardPart) {
   if (part.approval?.approved === false) return part.approval.reason
   if (part.state === 'output-error') return part.errorText
   return part.state === 'output-available' && !part.preliminary && <Value of={part.output} />
-}
-
-function optionsOf({ toolName, state, input }: CardPart): readonly string[] {
-  const { options } = Object(input)
-  return toolName === 'choose' && state === 'input-available' && Array.isArray(options) ? options.map(text) : []
 }
 
 /** The user decides by what the row shows. */

@@ -14,7 +14,7 @@ export function useTimes(turn: string, isRunning: boolean): Times | undefined {
       const found = await get<Times | null>(`/api/times/${turn}`).catch(() => undefined)
       if (isLeft) return
       if (found !== undefined) setTimes(found ?? undefined)
-      if (isOpen) next = setTimeout(() => void read(), 200)
+      if (isOpen || found === undefined) next = setTimeout(() => void read(), 200)
     }
     void read()
     return () => {

@@ -119,7 +119,7 @@ class Runs<Output> implements DurableRuns<Output> {
     await checkAnswers(open, answers, agents.get(run.agent) ?? {})
     const attempts = await runs.answer(id, answers)
     await engine.wake(id)
-    // Not before, because whoever gets an error of the engine must still see the question, to answer it again.
+    // Not before, because a caller that gets an error of the engine must still see the question, to answer it again.
     await runs.woken(id, attempts)
   }
 

