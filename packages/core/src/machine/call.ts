@@ -1,10 +1,12 @@
 /**
- * The state of one call and of its executions as plain JSON, and functions that read it. The values of users (inputs, outputs, errors) are
- * in `CallEntry`. decide-call.ts makes each new state, and decide-calls.ts the first one.
+ * The state of one call and of its executions as plain data, and functions that read it. The values of users (inputs, outputs, errors) are
+ * in `CallEntry`; of a stop it only matters which one it is. decide-call.ts makes each new state, and decide-calls.ts the first one.
  */
 
 import type { Effect } from '../vocabulary/effect.ts'
+import type { RunStop } from '../vocabulary/errors.ts'
 import type { DiscardCause } from '../vocabulary/events.ts'
+import type { Interrupt } from '../vocabulary/interrupt.ts'
 import type { ResourceKeys } from '../vocabulary/resource-keys.ts'
 import type { Invocation } from '../vocabulary/saved-run.ts'
 import { isSameExecution, type KnownOutcome } from './invocation.ts'
@@ -180,12 +182,12 @@ export interface CallState extends HasExecutions, HasFate {
   readonly undo?: 'theirs' | 'before' | 'begun' | 'ended' | undefined
   /** The end of an earlier process cut it off, and this process makes it again. */
   readonly isRerun?: true
-  /** The number of the question that it asked itself. `by`: the wrap that asked; absent: its tool asked. */
-  readonly ownQuestion?: { readonly question: number; readonly by?: MiddlewareHook }
+  /** The question that it asked itself. `by`: the wrap that asked; absent: its tool asked. */
+  readonly ownQuestion?: { readonly interrupt: Interrupt; readonly by?: MiddlewareHook }
   /** All questions of its tool and of the agents that the tool runs. Parallel executions may ask several. */
-  readonly questions: readonly number[]
-  /** The number of the stop that its commit, or a call that it waits for, ended with. It is not its own question. */
-  readonly metStop?: number
+  readonly questions: readonly RunStop[]
+  /** The stop that its commit, or a call that it waits for, ended with. It is not its own question. */
+  readonly metStop?: RunStop
   readonly told: Told
 }
 

@@ -7,6 +7,7 @@
  * other files about calls only read. steps.ts and halt.ts have separate states.
  */
 
+import type { RunStop } from '../vocabulary/errors.ts'
 import { NO_KEYS, type ResourceKeys, unionOf } from '../vocabulary/resource-keys.ts'
 import type { Invocation } from '../vocabulary/saved-run.ts'
 import { type CallState, type Fate, type HasExecutions, isFinal, isUndoAhead } from './call.ts'
@@ -134,9 +135,9 @@ export function earlyFor({ all }: Calls, step: number, attempt: number): CallSta
 }
 
 /** Whether a call, or an inner call of it, asks this question. */
-export function hasQuestion(calls: Calls, { ownQuestion, questions, children }: CallState, question: number): boolean {
-  if (ownQuestion?.question === question || questions.includes(question)) return true
-  return children.some((child) => hasQuestion(calls, callOf(calls, child), question))
+export function hasQuestion(calls: Calls, { ownQuestion, questions, children }: CallState, stop: RunStop): boolean {
+  if (ownQuestion?.interrupt === stop || questions.includes(stop)) return true
+  return children.some((child) => hasQuestion(calls, callOf(calls, child), stop))
 }
 
 /** Whether a call and all its makers stay open for a resume. If a maker has caught the question of the call, the call waits for nothing. */

@@ -1,6 +1,8 @@
 /** What can happen to one call. Each function takes the state and a fact, and returns the new state: the same one if it is too late. */
 
+import type { RunStop } from '../vocabulary/errors.ts'
 import type { DiscardCause } from '../vocabulary/events.ts'
+import type { Interrupt } from '../vocabulary/interrupt.ts'
 import type { Invocation } from '../vocabulary/saved-run.ts'
 import {
   type CallState,
@@ -82,17 +84,17 @@ export function aborted(call: CallState, why: CallState['aborted']): CallState {
 }
 
 /** Its tool asks this question or, with `by`, that wrap asks it. */
-export function asksQuestion(call: CallState, question: number, by?: MiddlewareHook): CallState {
-  return { ...call, ownQuestion: { question, ...(by && { by }) } }
+export function asksQuestion(call: CallState, interrupt: Interrupt, by?: MiddlewareHook): CallState {
+  return { ...call, ownQuestion: { interrupt, ...(by && { by }) } }
 }
 
 /** Its tool, or an agent that the tool runs, has asked this question. */
-export function addsQuestion(call: CallState, question: number): CallState {
+export function addsQuestion(call: CallState, question: Interrupt): CallState {
   return { ...call, questions: [...call.questions, question] }
 }
 
 /** Its commit, or a call that it waits for, ended with this stop. */
-export function meetsStop(call: CallState, stop: number): CallState {
+export function meetsStop(call: CallState, stop: RunStop): CallState {
   return { ...call, metStop: stop }
 }
 

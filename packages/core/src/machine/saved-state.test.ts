@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { NEW } from '../../test/new-call.ts'
+import { Interrupt } from '../vocabulary/interrupt.ts'
 import type { SavedCallState } from '../vocabulary/saved-run.ts'
 import { type CallState, wasEntered } from './call.ts'
 import { callOf, noCalls } from './calls.ts'
@@ -54,7 +55,7 @@ test('a call whose function an earlier process called may have happened until it
 
 test('for a checkpoint an execution that asks or runs an agent has not happened, and another execution of its call may have (L7, L8, L21)', () => {
   const entered = at('checking', 'judged', 'storing', 'entered')({ ...NEW, fate: 'committed' })
-  const asking: CallState = { ...executionAsked(entered, { n: 0 }), ownQuestion: { question: 1 } }
+  const asking: CallState = { ...executionAsked(entered, { n: 0 }), ownQuestion: { interrupt: new Interrupt('Well?') } }
   expect(kept(settled(asking, 'open'), true)).toEqual({ attempts: 0 })
   expect(savedCall(entered, true, [{ n: 0, nested: 1 }])).not.toHaveProperty('effect')
   const second = { input: 'other', n: 0 }

@@ -12,7 +12,7 @@ import type { CallFacts } from '../telemetry/around.ts'
 import type { RunStop } from '../vocabulary/errors.ts'
 import type { DiscardCause } from '../vocabulary/events.ts'
 import { freeze } from '../vocabulary/history.ts'
-import { Interrupt } from '../vocabulary/interrupt.ts'
+import type { Interrupt } from '../vocabulary/interrupt.ts'
 import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import type { SavedCall } from '../vocabulary/saved-run.ts'
 import type { Tool } from '../vocabulary/tool.ts'
@@ -49,9 +49,6 @@ export interface CallHome {
   of(number: number): CallEntry | undefined
   allOf(numbers: readonly number[]): readonly CallEntry[]
   stop(entries: readonly CallEntry[], reason: unknown, grace: number): void
-  numberOf(stop: RunStop): number
-  knownNumberOf(stop: RunStop): number
-  stopOf(number: number | undefined): RunStop | undefined
   isUndone(key: string): boolean
   contentFor(step: number, call: ToolCall, key: string): number
 }
@@ -213,31 +210,28 @@ export class CallEntry {
 
   /** The stop of its run, if it came while the call waited for its commit. Then its outcome is dropped, and the call stays open. */
   get dropped(): RunStop | undefined {
-    return this.state.isParked ? this.table.stopOf(this.state.metStop) : undefined
+    return this.state.isParked ? this.state.metStop : undefined
   }
 
   /** The question that its tool, or a wrap around it, asks. */
-  get asking(): { readonly interrupt: Interrupt; readonly by?: MiddlewareHook } | undefined {
-    const { ownQuestion } = this.state
-    const interrupt = this.table.stopOf(ownQuestion?.question)
-    return interrupt instanceof Interrupt ? { interrupt, ...(ownQuestion?.by && { by: ownQuestion.by }) } : undefined
+  get asking(): CallState['ownQuestion'] {
+    return this.state.ownQuestion
   }
 
   /** Whether this call, or an inner call, asks this question. */
   asks(question: RunStop): boolean {
-    return hasQuestion(this.table.state, this.state, this.table.knownNumberOf(question))
+    return hasQuestion(this.table.state, this.state, question)
   }
 
   /** Records that its tool, or a wrap around it, asks a question. */
   ask(question: Interrupt, by?: MiddlewareHook): void {
-    const number = this.table.numberOf(question)
-    if (by || !this.asks(question)) this.decide(asksQuestion(this.state, number, by))
-    if (!by) this.decide(addsQuestion(this.state, number))
+    if (by || !this.asks(question)) this.decide(asksQuestion(this.state, question, by))
+    if (!by) this.decide(addsQuestion(this.state, question))
   }
 
   /** Records that the run of an agent inside it asks this question. Returns the question, to be thrown. */
   relay(question: Interrupt): Interrupt {
-    this.decide(addsQuestion(this.state, this.table.numberOf(question)))
+    this.decide(addsQuestion(this.state, question))
     return question
   }
 
@@ -285,7 +279,7 @@ export class CallEntry {
    */
   meet(stop: RunStop, grace?: number): void {
     if (this.state.isParked || this.asks(stop)) return
-    this.decide(meetsStop(this.state, this.table.numberOf(stop)))
+    this.decide(meetsStop(this.state, stop))
     // In a later turn, because other code in the call may notice the stop in another way and must notice it first.
     if (grace !== undefined && this.decide(parked(this.state))) this.#timer ??= timer(0, () => this.abort(stop, grace))
   }
@@ -293,7 +287,7 @@ export class CallEntry {
   /** Whether an error that the call or a wrap around it throws only passes on a stop that it has met. */
   isStoppedBy(thrown: unknown): boolean {
     const { isParked, metStop } = this.state
-    return isParked === true || (metStop !== undefined && this.table.stopOf(metStop) === thrown)
+    return isParked === true || (metStop !== undefined && metStop === thrown)
   }
 
   settle(ending: Ending): void {

@@ -4,7 +4,6 @@ import { type Calls, isPast, noCalls } from '../machine/calls.ts'
 import { withContent } from '../machine/decide-call.ts'
 import { callForgotten, callStopped } from '../machine/decide-calls.ts'
 import { inputKey } from '../vocabulary/canonical.ts'
-import type { RunStop } from '../vocabulary/errors.ts'
 import type { DiscardCause } from '../vocabulary/events.ts'
 import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import { ToolCancelledError } from '../vocabulary/tool-errors.ts'
@@ -41,8 +40,6 @@ export class CallTable implements CallHome {
   readonly #past: Map<string, PastCall> = new Map()
   readonly #alike: Map<string, Alike> = new Map()
   #contents = 0
-  /** The stops of the run and of its calls. The state refers to them by index. */
-  readonly #stops: RunStop[] = []
   readonly #runId: string
   /** Whether an undo of a call with this key had begun before the resume. */
   readonly isUndone: (key: string) => boolean
@@ -123,21 +120,6 @@ export class CallTable implements CallHome {
     // Calls of a checkpoint come in the order in which they were made, which may differ from the order of their keys.
     alike.next = Math.max(alike.next, Number(key.slice(key.lastIndexOf('/') + 1)) + 1)
     return alike.content
-  }
-
-  /** The number of a stop for use in a state. A new stop is added. */
-  numberOf(stop: RunStop): number {
-    const known = this.knownNumberOf(stop)
-    return known < 0 ? this.#stops.push(stop) - 1 : known
-  }
-
-  /** The number of a stop that is already used in a state; -1 for another one. */
-  knownNumberOf(stop: RunStop): number {
-    return this.#stops.indexOf(stop)
-  }
-
-  stopOf(number: number | undefined): RunStop | undefined {
-    return this.#stops[number ?? -1]
   }
 
   of(number: number): CallEntry | undefined {

@@ -24,7 +24,13 @@ export async function loadCore(query = ''): Promise<LoadedCore> {
 export function insideOf(run: RunState): unknown {
   const { calls, steps, halt, history, innerRuns, inbox, questions, saver } = run
   const { state } = calls.table
-  const callOf = (call: CallState) => ({ ...call, requestedAt: 0, modelEnded: 0, undo: undoOf(call) })
+  const callOf = (call: CallState) => ({
+    ...call,
+    requestedAt: 0,
+    modelEnded: 0,
+    undo: undoOf(call),
+    metStop: call.metStop?.message,
+  })
   const waits = (one: WaitingExecution) => ({ ...one, lookedAtIn: mustLook(state, one) })
   return [
     [...state.all.values()].map(callOf),
