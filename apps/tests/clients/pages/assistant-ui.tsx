@@ -98,7 +98,7 @@ function Thread({ runtime, error, asking, give, shown, change }: Chat) {
         key={toolCallId}
         text={cardText({ toolName, state: stateOf(part), output: isError ? null : (result ?? null) })}
         asks={approval !== undefined && approval.approved === undefined && result === undefined}
-        onAnswer={answer}
+        onAnswer={(approved) => void answer(approved)}
         onChange={() => change(part)}
       />
     )

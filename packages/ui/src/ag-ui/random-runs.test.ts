@@ -120,6 +120,10 @@ async function expectEqual(client: Client, threads: Threads): Promise<void> {
   expect(client.messages).toEqual(comparable([...toAgUiMessages(await threads.read('t'))]))
 }
 
+async function expectNewest(threads: Threads, turn: string, isReplaced: boolean): Promise<void> {
+  expect((await threads.read('t')).turns.at(-1)?.id !== turn).toBe(isReplaced)
+}
+
 class World {
   readonly threads: Threads
   readonly #handler: (request: Request) => Promise<Response>
@@ -246,7 +250,7 @@ class World {
       const isAnsweredAgain = how === 'again' || kept.length < agent.messages.length
       agent.setMessages(kept)
       await client.run(how === 'again' ? { forwardedProps: { regenerate: true } } : {})
-      expect((await this.threads.read('t')).turns.at(-1)?.id !== newest.id).toBe(isAnsweredAgain)
+      await expectNewest(this.threads, newest.id, isAnsweredAgain)
     }
     await this.calm()
     await expectEqual(client, this.threads)
