@@ -80,6 +80,7 @@ const sidebar = [
     page('API', '/api/'),
     page('Bench', '/bench'),
     page('What a turn costs a server', '/server-costs'),
+    page('What clients of chats can do', '/chat-clients'),
     page('Sizes', '/sizes'),
     page('Quirks of real streams', '/quirks'),
     page('What providers refuse', '/refusals'),

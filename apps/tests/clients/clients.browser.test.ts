@@ -14,7 +14,7 @@ import { agentTab } from './http-agent.ts'
 import { inShort } from './in-short.ts'
 import { type Server, serve } from './server.ts'
 import { pageTab, type Tab } from './tab.ts'
-import { tableOf } from './table.ts'
+import { PAGE, pageOf } from './table.ts'
 
 /** The built files, by path. */
 const pages = new Map<string, string | Uint8Array>()
@@ -29,7 +29,6 @@ const working = new Map<string, Set<string>>()
 
 afterAll(async () => {
   await browser?.close()
-  console.log(tableOf(working))
 })
 
 /** Returns a function that opens a tab of the thread `t`. */
@@ -69,4 +68,8 @@ describe.each(Object.entries(CLIENTS))('%s', (name, client) => {
     expect(server.read.at(-1)).toEqual(said)
     working.set(name, (working.get(name) ?? new Set()).add(feature))
   })
+})
+
+test('the page has the table that these trials have made (W34, W35, W36, W37, W38, W39)', async () => {
+  await expect(pageOf(working)).toMatchFileSnapshot(PAGE)
 })

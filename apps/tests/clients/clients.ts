@@ -26,6 +26,11 @@ const OF_AG_UI: Limits = {
   ],
 }
 
+const NOTHING_PRELIMINARY = [
+  'it shows the progress of a tool as its result',
+  'https://github.com/assistant-ui/assistant-ui/blob/main/packages/ai-sdk/src/converters/convertMessage.ts',
+] as const
+
 const NO_ACTIVITIES = [
   'it shows no activities of tools',
   'https://github.com/assistant-ui/assistant-ui/blob/main/packages/react-ag-ui/src/runtime/adapter/conversions.ts',
@@ -39,7 +44,15 @@ const NOT_ASKED_AGAIN = [
 export const CLIENTS: Readonly<Record<string, Client>> = {
   '`useChat` of React 4.0.177': { page: 'react.tsx', door: 'ai-sdk' },
   '`Chat` of Vue 4.0.142': { page: 'vue.ts', door: 'ai-sdk' },
-  'assistant-ui 0.15.22, AI SDK': { page: 'assistant-ui-ai-sdk.tsx', door: 'ai-sdk' },
+  'assistant-ui 0.15.22, AI SDK': {
+    page: 'assistant-ui-ai-sdk.tsx',
+    door: 'ai-sdk',
+    limits: {
+      'the result of an early call, while the model is writing': NOTHING_PRELIMINARY,
+      'progress, and a reload while the tool runs': NOTHING_PRELIMINARY,
+      'a background tool, and a reload while it runs': NOTHING_PRELIMINARY,
+    },
+  },
   'assistant-ui 0.15.22, AG-UI': {
     page: 'assistant-ui-ag-ui.tsx',
     door: 'ag-ui',

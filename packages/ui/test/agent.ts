@@ -1,5 +1,6 @@
 /** An agent whose model answers depending on the user message. */
 
+import { setTimeout } from 'node:timers/promises'
 import {
   type Agent,
   createAgent,
@@ -108,10 +109,23 @@ export function chat({ early = false } = {}): Chat {
       return 'at last'
     },
   })
+  const build = tool({
+    name: 'build',
+    description: 'Builds.',
+    input: z.object({}),
+    background: true,
+    async *execute(_, { signal }) {
+      did.push('build')
+      yield { progress: 0.5, message: 'half' }
+      await setTimeout(2, undefined, { signal })
+      return 'built'
+    },
+  })
   const script = ({ messages }: ModelRequest): ScriptResponse => {
     asked.push(messages.map((message) => `${message.role}: ${textOf(message)}`))
     const last = messages.at(-1)
     const text = textOf(messages.findLast(({ role }) => role === 'user') as Message)
+    if (text.startsWith('The background')) return respond(say('It is built.'))
     if (last?.role === 'tool' && last.isError) return respond(say('It has failed.'))
     if (last?.role === 'tool') return respond(think('So.'), say(`So: ${textOf(last).slice(0, 40)}.`))
     if (text.includes('mail both'))
@@ -139,6 +153,7 @@ export function chat({ early = false } = {}): Chat {
       return respond(call('choose', { of: ['drop'] }), call('choose', { of: ['edit'] }), call('mail', { to: 'drop' }))
     if (text.includes('choose')) return respond(call('choose', { of: ['a', 'b'] }))
     if (text.includes('ask')) return respond(call('ask', {}))
+    if (text.includes('build')) return respond(say('I build.'), call('build', {}), call('look', { at: 'x' }))
     if (text.includes('slow')) return respond(say('I wait.'), call('slow', {}))
     if (text.includes('flaky') && !isOpen) {
       isOpen = true
@@ -158,7 +173,7 @@ export function chat({ early = false } = {}): Chat {
   const agent = createAgent({
     name: 'chat',
     model,
-    tools: [mail, look, broken, choose, ask, slow] as Tool[],
+    tools: [mail, look, broken, choose, ask, slow, build] as Tool[],
     middleware: [
       changing,
       approve({ tools: ['mail'] }),

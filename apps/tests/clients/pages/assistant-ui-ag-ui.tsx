@@ -29,16 +29,19 @@ const adapters = {
 show((): Chat => {
   const [error, setError] = useState<string>()
   const runtime = useAgUiRuntime({ agent: Object(agent), adapters, onError: ({ message }) => setError(message) })
-  const open = runtime.unstable_getPendingInterrupts()
-  const answer = (interruptId: string) => (payload: unknown) =>
+  const questions = runtime.unstable_getPendingInterrupts().flatMap(({ id, reason, metadata, responseSchema }) => {
+    return reason === 'tool_call'
+      ? []
+      : [{ id, payload: Object(metadata).payload, answerSchema: Object(responseSchema) }]
+  })
+  const give = (interruptId: string, payload: unknown) =>
     void runtime.unstable_submitInterruptResponses([{ interruptId, status: 'resolved', payload }])
   return {
     runtime,
     error,
     shown: toAgUiMessages,
-    questions: open.flatMap(({ id, reason, message = '' }) =>
-      reason === 'tool_call' ? [] : [{ text: message, answer: answer(id) }],
-    ),
-    change: ({ approval }) => answer(approval?.id ?? '')({ approved: true, editedArgs: { to: 'eve' } }),
+    asking: [{ id: 'asked', role: 'assistant', parts: [], metadata: { status: 'waiting', questions } }],
+    give,
+    change: ({ approval }) => give(approval?.id ?? '', { approved: true, editedArgs: { to: 'eve' } }),
   }
 })

@@ -1,17 +1,22 @@
 /** A page with a runtime of assistant-ui. Its buttons call what the buttons of assistant-ui call. */
 
 import { type AssistantRuntime, AssistantRuntimeProvider, type ThreadMessage, type Tool } from '@assistant-ui/react'
+import type { ChatMessage } from '@meanwhile/ui/ai-sdk'
 import { type ReactNode, useEffect, useState, useSyncExternalStore } from 'react'
 import { createRoot } from 'react-dom/client'
+import { ChatQuestions } from '../../../../examples/chat-questions.tsx'
 import { cardText } from './ag-ui-messages.ts'
 import { FILE } from './file.ts'
 import { choose } from './page.ts'
+import { approvalOf, Card, Composer } from './parts.tsx'
 
 export interface Chat {
   readonly runtime: AssistantRuntime
   readonly error: string | undefined
-  /** Questions other than approvals: their texts, and what an answer does. */
-  readonly questions: readonly { readonly text: string; answer(given: unknown): void }[]
+  /** The messages whose questions it shows. */
+  readonly asking: readonly ChatMessage[]
+  /** Answers a question. */
+  give(id: string, answer: unknown): void
   /** The messages that it shows, as its server has them. */
   shown(messages: readonly ThreadMessage[]): unknown
   /** Allows the call with another input. */
@@ -39,10 +44,9 @@ export function show(useChatOfClient: () => Chat): void {
   createRoot(document.body).render(<Page />)
 }
 
-function Thread({ runtime, error, questions, shown, change }: Chat) {
+function Thread({ runtime, error, asking, give, shown, change }: Chat) {
   const { thread } = runtime
   const [text, setText] = useState('')
-  const [count, setCount] = useState('')
   const { messages, isRunning } = useSyncExternalStore(
     (told) => thread.subscribe(told),
     () => thread.getState(),
@@ -84,29 +88,19 @@ function Thread({ runtime, error, questions, shown, change }: Chat) {
 
   function card(message: ThreadMessage, part: Extract<Part, { type: 'tool-call' }>): ReactNode {
     const { toolCallId, toolName, result, isError, approval } = part
-    const answer = (approved: boolean) => () =>
+    const answer = (approved: boolean) =>
       thread
         .getMessageById(message.id)
         .getMessagePartByToolCallId(toolCallId)
-        .respondToToolApproval({ approved, ...(!approved && { reason: 'No.' }) })
-    const asks = approval !== undefined && approval.approved === undefined && result === undefined
+        .respondToToolApproval(approvalOf(approved))
     return (
-      <section key={toolCallId}>
-        {cardText({ toolName, state: stateOf(part), output: isError ? null : (result ?? null) })}
-        {asks && (
-          <>
-            <button type="button" onClick={answer(true)}>
-              Allow
-            </button>
-            <button type="button" onClick={answer(false)}>
-              Deny
-            </button>
-            <button type="button" onClick={() => change(part)}>
-              Change
-            </button>
-          </>
-        )}
-      </section>
+      <Card
+        key={toolCallId}
+        text={cardText({ toolName, state: stateOf(part), output: isError ? null : (result ?? null) })}
+        asks={approval !== undefined && approval.approved === undefined && result === undefined}
+        onAnswer={(approved) => void answer(approved)}
+        onChange={() => change(part)}
+      />
     )
   }
 
@@ -122,21 +116,10 @@ function Thread({ runtime, error, questions, shown, change }: Chat) {
           })}
         </article>
       ))}
-      {questions.map(({ text, answer }) => (
-        <form key={text}>
-          {text}
-          <input aria-label="count" value={count} onChange={(event) => setCount(event.target.value)} />
-          <button type="button" onClick={() => answer({ count: Number(count) })}>
-            Answer
-          </button>
-        </form>
+      {asking.map((message) => (
+        <ChatQuestions key={message.id} message={message} onAnswer={give} />
       ))}
-      <input aria-label="Message" value={text} onChange={(event) => setText(event.target.value)} />
-      {Object.entries(actions).map(([name, act]) => (
-        <button key={name} type="button" onClick={() => void act()}>
-          {name}
-        </button>
-      ))}
+      <Composer text={text} onText={setText} actions={actions} />
     </main>
   )
 }

@@ -1,19 +1,15 @@
 /** A page with `Chat` of the AI SDK for Vue. */
 
 import { Chat } from '@ai-sdk/vue'
-import { type ChatMessage, hasAllAnswers } from '@meanwhile/ui/ai-sdk'
-import { threadTransport } from '@meanwhile/ui/thread-transport'
+import type { ChatMessage } from '@meanwhile/ui/ai-sdk'
 import { createApp, h, ref } from 'vue'
 import { FILE } from './file.ts'
-import { choose, loadedMessages, thread } from './page.ts'
+import { choose } from './page.ts'
+import { answerTo, CHANGED, THREAD } from './thread-chat.ts'
 
-const loaded = await loadedMessages()
 // The client has its own version of `ai`, with other types.
 const chat = new Chat({
-  id: thread,
-  messages: Object(loaded),
-  transport: Object(threadTransport({ api: '/api/chat', loaded })),
-  sendAutomaticallyWhen: hasAllAnswers,
+  ...Object(THREAD),
   onToolCall({ toolCall: { toolName, toolCallId } }) {
     if (toolName === 'choose')
       void chat.addToolOutput({ tool: 'choose', toolCallId, output: choose(toolCallId) as never })
@@ -32,7 +28,7 @@ function card(part: Extract<ChatMessage['parts'][number], { type: 'dynamic-tool'
   return h('section', [
     `${toolName} ${state} ${preliminary ? 'preliminary' : ''} ${JSON.stringify(output)}`,
     ...(asks ? [button('Allow', () => answer(true)), button('Deny', () => answer(false))] : []),
-    ...(asks ? [button('Change', () => give(approval?.id ?? '', { decision: 'edit', input: { to: 'eve' } }))] : []),
+    ...(asks ? [button('Change', () => give(approval?.id ?? '', CHANGED))] : []),
   ])
 }
 
@@ -52,7 +48,7 @@ createApp({
             part.type === 'text' ? h('p', part.text) : part.type === 'dynamic-tool' ? card(part) : undefined,
           ),
           ...asked(message).map(({ id, payload }) =>
-            h('form', { onSubmit: (event: SubmitEvent) => answerTo(id, event) }, [
+            h('form', { onSubmit: (event: SubmitEvent) => answered(id, event) }, [
               Object(payload).question,
               h('input', { name: 'count', 'aria-label': 'count', type: 'number' }),
               h('button', 'Answer'),
@@ -89,12 +85,12 @@ createApp({
   },
 }).mount(document.body)
 
-function answerTo(id: string, event: SubmitEvent): void {
+function answered(id: string, event: SubmitEvent): void {
   event.preventDefault()
   const count = Number(new FormData(event.currentTarget as HTMLFormElement).get('count'))
   give(id, { count })
 }
 
 function give(id: string, answer: unknown): void {
-  void chat.sendMessage(undefined, { body: { answers: { [id]: answer } } })
+  void chat.sendMessage(undefined, answerTo(id, answer))
 }

@@ -1,7 +1,10 @@
+import { type Tool, tool } from '@meanwhile/core'
 import { call, fail, respond, say, think } from '@meanwhile/core/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
 import { Client } from '../../test/ag-ui.ts'
 import { answerOf, expectEqual, stage } from '../../test/ag-ui-stage.ts'
+import { gate } from '../../test/gate.ts'
 
 // The client warns about everything that it cannot use.
 beforeEach(() => {
@@ -71,5 +74,30 @@ test('an edited message may keep its id (UI2)', async () => {
   one.agent.setMessages([{ id: 'm1', role: 'user', content: 'Good day' }])
   await one.run({ forwardedProps: { rewind: 'm1' } })
   expect(one.agent.messages.map(({ content }) => content)).toEqual(['Good day', 'So: Good day'])
+  await expectEqual(one, threads)
+})
+
+test('a message that has joined a turn stands in it once, also after the turn has failed and is tried again (UI2, W35)', async () => {
+  const { opened, open } = gate()
+  const wait = tool({ name: 'wait', description: 'Waits.', input: z.object({}), execute: () => opened }) as Tool
+  const script = [respond(call('wait', {})), respond(fail({ status: 400, message: 'no' })), respond(say('Done.'))]
+  const { client, threads } = await stage(script, { tools: [wait] })
+  const one = client()
+  let joined: Promise<unknown> | undefined
+  one.agent.addMessage({ id: 'm1', role: 'user', content: 'Wait' })
+  await one.run(
+    {},
+    {
+      onToolCallEndEvent() {
+        joined = threads.send('t', 'And more', { messageId: 'm2', whenBusy: 'steer' }).then(open)
+      },
+    },
+  )
+  await joined
+  await one.run({ forwardedProps: { retry: true } })
+  expect(one.agent.messages.filter(({ role }) => role === 'user').map(({ content }) => content)).toEqual([
+    'Wait',
+    'And more',
+  ])
   await expectEqual(one, threads)
 })

@@ -1,4 +1,4 @@
-import { createAgent, type ModelRequest, type Tool, textOf, tool } from '@meanwhile/core'
+import { createAgent, interrupt, type ModelRequest, type Tool, textOf, tool } from '@meanwhile/core'
 import { call, fail, respond, type ScriptResponse, say, scriptedModel, think, wait } from '@meanwhile/core/testing'
 import { approve, retryModel } from '@meanwhile/middleware'
 import { propertyRuns } from '@meanwhile/tests/size'
@@ -38,7 +38,22 @@ const mail = tool({
   execute: ({ to }) => `Sent to ${to}.`,
 }) as Tool
 
-const KINDS = ['text', 'thought', 'calls', 'mail', 'both', 'flaky', 'fails'] as const
+const choose = tool({
+  name: 'choose',
+  description: 'The page chooses.',
+  input: z.object({}),
+  output: z.string(),
+}) as Tool
+
+const ask = tool({
+  name: 'ask',
+  description: 'Asks.',
+  input: z.object({}),
+  execute: (_, { answers }) =>
+    answers[0] ?? interrupt({ question: 'How many?' }, { answer: z.object({ count: z.number() }) }),
+}) as Tool
+
+const KINDS = ['text', 'thought', 'calls', 'mail', 'both', 'flaky', 'fails', 'choose', 'ask', 'build'] as const
 type Kind = (typeof KINDS)[number]
 
 /** A model that answers each kind of message once. */
@@ -54,7 +69,13 @@ function script(): (request: ModelRequest) => ScriptResponse {
       failed.has(text)
         ? respond(say('Now it works.'))
         : respond(think('Wrong'), wait(1), say('No'), wait(1), call('one', { n: 9 }), fail({ status: 503 })),
-    fails: () => respond(say('I begin'), wait(1), fail({ status: 400, code: 'bad', message: 'no' })),
+    fails: (text) =>
+      failed.has(text)
+        ? respond(say('Now it works.'))
+        : respond(say('I begin'), wait(1), fail({ status: 400, code: 'bad', message: 'no' })),
+    choose: () => respond(say('Which?'), call('choose', {})),
+    ask: () => respond(call('one', { n: 1 }), call('ask', {})),
+    build: () => respond(say('I build.'), call('build', { n: 3 }), call('one', { n: 1 })),
   }
   return ({ messages }) => {
     const last = messages.at(-1)
@@ -68,7 +89,9 @@ function script(): (request: ModelRequest) => ScriptResponse {
 
 /** The things that can happen during a run. */
 const MEANWHILE = ['nothing', 'stop', 'join', 'leave', 'queue', 'steer', 'preempt'] as const
-const ANSWERS = ['allow', 'deny', 'cancel', 'write'] as const
+const ANSWERS = ['allow', 'deny', 'edit', 'cancel', 'write'] as const
+/** What the user wants of the thread when no turn is running: to write something else first, another answer, in words or by cutting the list, or to try again. */
+const AFTERWARDS = ['nothing', 'edit', 'again', 'cut', 'retry'] as const
 
 interface Order {
   readonly kind: Kind
@@ -77,6 +100,7 @@ interface Order {
   readonly after: number
   /** The reaction to a question. */
   readonly answer: (typeof ANSWERS)[number]
+  readonly afterwards: (typeof AFTERWARDS)[number]
   readonly isReloaded: boolean
 }
 
@@ -86,6 +110,7 @@ const orders: fc.Arbitrary<readonly Order[]> = fc.array(
     meanwhile: fc.constantFrom(...MEANWHILE),
     after: fc.integer({ min: 1, max: 14 }),
     answer: fc.constantFrom(...ANSWERS),
+    afterwards: fc.constantFrom(...AFTERWARDS),
     isReloaded: fc.boolean(),
   }),
   { minLength: 1, maxLength: 4 },
@@ -93,6 +118,10 @@ const orders: fc.Arbitrary<readonly Order[]> = fc.array(
 
 async function expectEqual(client: Client, threads: Threads): Promise<void> {
   expect(client.messages).toEqual(comparable([...toAgUiMessages(await threads.read('t'))]))
+}
+
+async function expectNewest(threads: Threads, turn: string, isReplaced: boolean): Promise<void> {
+  expect((await threads.read('t')).turns.at(-1)?.id !== turn).toBe(isReplaced)
 }
 
 class World {
@@ -106,9 +135,10 @@ class World {
     const answer = script()
     const middleware = [approve({ tools: ['mail'] }), retryModel({ maxRetries: 1, baseDelay: 1, jitter: 0 })]
     const model = scriptedModel(Array.from({ length: 400 }, () => answer))
-    const agent = createAgent({ model, tools: [slow('one', 2), slow('two', 1), mail], middleware })
+    const build = { ...slow('build', 1), background: true } as Tool
+    const agent = createAgent({ model, tools: [slow('one', 2), slow('two', 1), build, mail, choose, ask], middleware })
     this.threads = createThreads({ agent, store: memoryThreads() })
-    this.#handler = agUiHandler({ threads: this.threads, open: () => undefined })
+    this.#handler = agUiHandler({ threads: this.threads, open: () => undefined, edits: true })
   }
 
   client(): Client {
@@ -176,21 +206,64 @@ class World {
 
   async answer(client: Client, answer: Order['answer']): Promise<void> {
     const { pendingInterrupts } = client.agent
-    if (pendingInterrupts.length === 0) return
+    const calls = pendingCalls(client)
+    if (pendingInterrupts.length === 0 && calls.length === 0) return
     if (answer === 'write') {
       client.agent.pendingInterrupts = []
       await client.say('text instead', this.id())
-    } else if (answer === 'cancel') {
+    } else if (pendingInterrupts.length === 0) {
+      for (const toolCallId of calls) client.agent.addMessage({ id: this.id(), role: 'tool', toolCallId, content: 'a' })
+      await client.run()
+    } else if (answer === 'cancel')
       await client.run({ resume: pendingInterrupts.map(({ id }) => ({ interruptId: id, status: 'cancelled' })) })
-    } else await client.answer({ approved: answer === 'allow' })
+    else {
+      const approval = { approved: answer !== 'deny', ...(answer === 'edit' && { editedArgs: { to: 'eve' } }) }
+      const resume = pendingInterrupts.map(({ id, reason }) => {
+        const payload = reason === 'tool_call' ? approval : { count: 3 }
+        return { interruptId: id, status: 'resolved' as const, payload }
+      })
+      await client.run({ resume })
+    }
     await this.calm()
     // The next queued message may have started.
     if (client.agent.pendingInterrupts.length === 0 && this.#queued.length > 0) await client.run()
     if ((await this.threads.read('t')).status === 'idle') await expectEqual(client, this.threads)
   }
+
+  /** Replaces turns, or tries one again, if no turn is running and the client has the messages of the thread. */
+  async replace(client: Client, how: Order['afterwards']): Promise<void> {
+    const { turns, status, queued } = await this.threads.read('t')
+    const [first, newest] = [turns.at(0), turns.at(-1)]
+    if (how === 'nothing' || status !== 'idle' || queued.length > 0 || !newest) return
+    const { agent } = client
+    // They may be replaced.
+    this.#posted.length = 0
+    if (how === 'edit') {
+      agent.setMessages([])
+      agent.addMessage({ id: this.id(), role: 'user', content: 'calls instead' })
+      await client.run({ forwardedProps: { rewind: first?.messageId } })
+    } else if (how === 'retry') {
+      if (newest.status !== 'failed') return
+      await client.run({ forwardedProps: { retry: true } })
+    } else if (newest.status !== 'failed') {
+      const kept = agent.messages.slice(0, agent.messages.findIndex(({ id }) => id === newest.messageId) + 1)
+      const isAnsweredAgain = how === 'again' || kept.length < agent.messages.length
+      agent.setMessages(kept)
+      await client.run(how === 'again' ? { forwardedProps: { regenerate: true } } : {})
+      await expectNewest(this.threads, newest.id, isAnsweredAgain)
+    }
+    await this.calm()
+    await expectEqual(client, this.threads)
+    await this.answer(client, 'allow')
+  }
 }
 
-test('whatever happens during a run, the client has the messages of the thread when it is over (UI1, UI2, UI5)', async () => {
+/** The calls that the client must execute. */
+function pendingCalls({ events }: Client): readonly string[] {
+  return Object(events.at(-1)?.outcome).pendingToolCallIds ?? []
+}
+
+test('whatever happens during a run, the client has the messages of the thread when it is over (UI1, UI2, UI5, W35, W36, W38)', async () => {
   await fc.assert(
     fc.asyncProperty(orders, async (list) => {
       const world = new World()
@@ -202,6 +275,7 @@ test('whatever happens during a run, the client has the messages of the thread w
         await client.run()
         await expectEqual(client, world.threads)
         await world.answer(client, order.answer)
+        await world.replace(client, order.afterwards)
       }
       await world.end()
     }),

@@ -31,6 +31,8 @@ export class ShownMessages {
 
   addUserMessage(said: UserSaid): void {
     const { id, content } = said
+    // A turn that is tried again tells its messages again, and a client would join them to those that it has.
+    if (this.#messages.some((held) => held.id === id)) return
     if (typeof content !== 'string') {
       this.#replace([...this.#messages, said])
       return

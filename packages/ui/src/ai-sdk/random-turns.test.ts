@@ -27,22 +27,31 @@ const TEXTS = [
   'unasked',
   'early',
   'early choose',
+  'build',
 ] as const
+
+/** How a user message comes into the thread: also in the place of the first or the last one, or the last one once more. */
+const WAYS = ['send', 'send', 'edit first', 'edit last', 'again'] as const
 
 /** A user message, and what happens after this many events of its turn. */
 interface Said {
   readonly text: (typeof TEXTS)[number]
+  readonly way: (typeof WAYS)[number]
   readonly at: number
   readonly then: 'nothing' | 'stop' | 'steer' | 'preempt' | 'rejoin'
   /** The reaction to each question. */
-  readonly asked: 'allow' | 'deny' | 'one by one' | 'stop' | 'write instead'
+  readonly asked: 'allow' | 'deny' | 'edit' | 'one by one' | 'stop' | 'write instead'
+  /** Whether a turn that fails is tried again. */
+  readonly retries: boolean
 }
 
 const said: fc.Arbitrary<Said> = fc.record({
   text: fc.constantFrom(...TEXTS),
+  way: fc.constantFrom(...WAYS),
   at: fc.integer({ min: 1, max: 30 }),
   then: fc.constantFrom('nothing', 'stop', 'steer', 'preempt', 'rejoin'),
-  asked: fc.constantFrom('allow', 'deny', 'one by one', 'stop', 'write instead'),
+  asked: fc.constantFrom('allow', 'deny', 'edit', 'one by one', 'stop', 'write instead'),
+  retries: fc.boolean(),
 })
 
 /** The chunks that a browser received: each response continues the message before. */
@@ -60,7 +69,20 @@ async function eventsOf(turn: Turn, heard: (count: number) => void = () => {}): 
 function answerTo(payload: unknown, decision: string): Answers[string] {
   const { type, question } = Object(payload)
   if (type === 'tool-call') return { chosen: 'a' }
-  return question === undefined ? { decision } : { count: 3 }
+  if (question !== undefined) return { count: 3 }
+  return { decision, ...(decision === 'edit' && { input: { to: 'eve' } }) }
+}
+
+/** Begins the turn of a message. Only a thread in which no turn runs replaces one. */
+async function begun(threads: Threads, text: string, way: Said['way']): Promise<Turn> {
+  if (way === 'send') return threads.send('t', text)
+  while ((await threads.read('t')).status === 'running') await (await threads.turn('t'))?.result.catch(() => undefined)
+  const { turns, messages } = await threads.read('t')
+  const { messageId } = (way === 'edit first' ? turns.at(0) : turns.at(-1)) ?? {}
+  const own = messages.find(({ id }) => id === messageId)?.message
+  if (messageId === undefined || own?.role !== 'user') return threads.send('t', text)
+  if (way === 'again') return threads.send('t', own, { messageId, replacing: messageId })
+  return threads.send('t', text, { replacing: messageId })
 }
 
 /** Plays the messages in one thread. Returns the chunks of each browser. */
@@ -76,8 +98,8 @@ async function played(threads: Threads, all: readonly Said[], open: () => void):
       }),
     )
   }
-  for (const { text, at, then, asked } of all) {
-    const turn = await threads.send('t', text)
+  for (const { text, way, at, then, asked, retries } of all) {
+    const turn = await begun(threads, text, way)
     const own: Followed = { turn: turn.id, responses: [] }
     followed.push(own)
     const act = async () => {
@@ -89,11 +111,18 @@ async function played(threads: Threads, all: readonly Said[], open: () => void):
     }
     let acted: Promise<void> | undefined
     const events = await eventsOf(turn, (count) => {
-      const isStuck = text === 'slow' && count >= 8
+      const isStuck = (text === 'slow' || way === 'again') && count >= 8
       if (count === at || isStuck) acted ??= act()
     })
     await acted
     own.responses.push({ events })
+    const newest = (await threads.read('t')).turns.at(-1)
+    if (retries && newest?.id === turn.id && newest.status === 'failed') {
+      open()
+      await threads.retry('t')
+      // A page removes its message first, and gets the whole turn.
+      own.responses.splice(0, 1, { events: await eventsOf(turn) })
+    }
     for (;;) {
       const { status, interrupts, cursor = '', turns } = await threads.read('t')
       if (status !== 'waiting') break
@@ -104,7 +133,7 @@ async function played(threads: Threads, all: readonly Said[], open: () => void):
         continue
       }
       const answered = asked === 'one by one' ? interrupts.slice(0, 1) : interrupts
-      const decision = asked === 'deny' ? 'deny' : 'allow'
+      const decision = asked === 'deny' || asked === 'edit' ? asked : 'allow'
       const answers = Object.fromEntries(answered.map(({ id, payload }) => [id, answerTo(payload, decision)]))
       await threads.answer('t', answers)
       own.responses.push({ events: await eventsOf(turn), after: cursor })
@@ -116,7 +145,7 @@ async function played(threads: Threads, all: readonly Said[], open: () => void):
   return followed
 }
 
-test('whatever happens in between, a browser ends up with the messages of the thread (UI1, UI2, UI3, UI5, W35, W39)', async () => {
+test('whatever happens in between, a browser ends up with the messages of the thread, and these are what the model has read (UI1, UI2, UI3, UI5, W35, W36, W38, W39)', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(said, { minLength: 1, maxLength: 3 }), fc.boolean(), async (all, isEarly) => {
       const { agent, asked, open } = chat({ early: isEarly })
@@ -125,7 +154,8 @@ test('whatever happens in between, a browser ends up with the messages of the th
       const state = await threads.read('t')
       // What the last turn has read is what the thread shows, except messages of a middleware, which only the model reads.
       const read = asked.at(-1)?.filter((text) => !/^user: (The background|Continue)/.test(text))
-      expect(state.messages.slice(0, -1).map(({ message }) => `${message.role}: ${textOf(message)}`)).toEqual(read)
+      const shown = state.messages.filter(({ message }) => message.role !== 'user' || message.origin === undefined)
+      expect(shown.slice(0, -1).map(({ message }) => `${message.role}: ${textOf(message)}`)).toEqual(read)
       for (const { version, read } of peers) {
         const options = { version, ...(version === 6 && { hold: true }) }
         const history = toUIMessages(state, options)
@@ -141,9 +171,10 @@ test('whatever happens in between, a browser ends up with the messages of the th
             message = await read(await collected(stream), message)
           }
           // If a turn continued afterwards, a browser has its content so far.
-          const isWhole = responses.at(-1)?.events.at(-1)?.type === 'turn-end'
-          const isOwn = state.turns.some(({ id }) => id === turn)
-          if (isOwn && isWhole) expect(compared(message ? [message] : [], version)).toEqual(expected(turn))
+          const end = responses.at(-1)?.events.at(-1)
+          const now = state.turns.find(({ id }) => id === turn)
+          if (end?.type === 'turn-end' && end.status === now?.status)
+            expect(compared(message ? [message] : [], version)).toEqual(expected(turn))
         }
         for (const { id } of state.turns) {
           const replayed = await threads.turn('t', id)
@@ -153,6 +184,6 @@ test('whatever happens in between, a browser ends up with the messages of the th
       }
       await threads.close()
     }),
-    propertyRuns({ small: 10, middle: 16, whole: 5_000 }),
+    propertyRuns({ small: 12, middle: 20, whole: 5_000 }),
   )
 })
