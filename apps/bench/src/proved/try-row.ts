@@ -1,17 +1,16 @@
 /** Tries one row, with the packages of its folder; they must be installed. */
 
 import { fileURLToPath } from 'node:url'
+import { load as fromLibraries } from '../../proved/libraries/load.ts'
+import { load as fromLibreChat } from '../../proved/librechat/load.ts'
+import type { Load } from '../peers/driver.ts'
 import { versionsOf } from '../peers/install.ts'
 import type { Trial, Tried } from './row.ts'
 
-/** The folder of a trial. */
-export function folderOf({ folder }: Trial): URL {
-  return new URL(`../../proved/${folder}/`, import.meta.url)
-}
+/** A package is imported by a file of the folder in which it is installed. */
+const LOADS: Readonly<Record<Trial['folder'], Load>> = { libraries: fromLibraries, librechat: fromLibreChat }
 
-export async function tryRow(trial: Trial): Promise<Tried> {
-  const folder = folderOf(trial)
-  const { load } = (await import(new URL('load.ts', folder).href)) as typeof import('../../proved/libraries/load.ts')
-  const versions = await versionsOf(trial.packages, fileURLToPath(folder))
-  return { versions, outcome: { theirs: await trial.theirs(load), ours: await trial.ours() } }
+export async function tryRow({ folder, packages, theirs, ours }: Trial): Promise<Tried> {
+  const versions = await versionsOf(packages, fileURLToPath(new URL(`../../proved/${folder}`, import.meta.url)))
+  return { versions, outcome: { theirs: await theirs(LOADS[folder]), ours: await ours() } }
 }
