@@ -85,6 +85,8 @@ const sidebar = [
     page('Quirks of real streams', '/quirks'),
     page('What providers refuse', '/refusals'),
     page('Requests of other libraries', '/other-requests'),
+    page('What breaks elsewhere', '/proved'),
+    page('Compared with other libraries', '/compare'),
     page('What stays stable', '/stability'),
     page('Architecture', '/architecture'),
     group('Decisions', [page('All', '/decisions/'), ...pagesOf('decisions')], true),

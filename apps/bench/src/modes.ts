@@ -9,9 +9,9 @@ export type Mode = 'sequential' | 'parallel' | 'eager' | 'floor'
 export const MODES: readonly Mode[] = ['sequential', 'parallel', 'eager', 'floor']
 
 /** Other libraries, by the name of their package. */
-export type PeerName = 'ai' | '@openai/agents' | 'langchain' | '@mastra/core'
+export type PeerName = 'ai' | '@openai/agents' | 'langchain' | '@mastra/core' | '@librechat/agents'
 
-export const PEERS: readonly PeerName[] = ['ai', '@openai/agents', 'langchain', '@mastra/core']
+export const PEERS: readonly PeerName[] = ['ai', '@openai/agents', 'langchain', '@mastra/core', '@librechat/agents']
 
 /** Our modes and the other libraries, which are compared with one another. */
 export type Contender = Mode | PeerName

@@ -23,6 +23,7 @@ const PACKAGES: Readonly<Record<PeerName, readonly string[]>> = {
   '@openai/agents': ['@openai/agents', 'zod'],
   langchain: ['langchain', '@langchain/core', '@langchain/openai', '@langchain/anthropic'],
   '@mastra/core': ['@mastra/core', '@ai-sdk/openai', '@ai-sdk/anthropic', 'zod'],
+  '@librechat/agents': ['@librechat/agents'],
 }
 
 export interface Found {
@@ -47,7 +48,12 @@ export async function findPeers(folder: string, names = PEERS): Promise<readonly
 
 /** The installed packages of a library, with their versions: `ai 7.0.173`. */
 export async function packagesOf(name: PeerName, folder: string): Promise<readonly string[]> {
-  return await Promise.all(PACKAGES[name].map(async (one) => `${one} ${await versionOf(one, folder)}`))
+  return await versionsOf(PACKAGES[name], folder)
+}
+
+/** `ai 7.0.173` for each package that is installed in the folder. */
+export async function versionsOf(packages: readonly string[], folder: string): Promise<readonly string[]> {
+  return await Promise.all(packages.map(async (one) => `${one} ${await versionOf(one, folder)}`))
 }
 
 /** The same for a folder whose `package.json` has exact versions, whether they are installed or not. */

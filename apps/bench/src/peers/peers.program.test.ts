@@ -53,6 +53,7 @@ test('an installed library makes the runs in its own process, on every wire it s
     ['@openai/agents', false],
     ['langchain', false],
     ['@mastra/core', false],
+    ['@librechat/agents', false],
   ])
   await using transport = await openTransport('server', signal)
   const ai = peers.running.get('ai')?.run
@@ -94,6 +95,7 @@ test('if nothing is installed, each library is listed with its install command, 
     `@openai/agents, zod not installed in ${folder}: npm install @openai/agents@latest zod@latest`,
     `langchain, @langchain/core, @langchain/openai, @langchain/anthropic not installed in ${folder}: npm install langchain@latest @langchain/core@latest @langchain/openai@latest @langchain/anthropic@latest`,
     `@mastra/core, @ai-sdk/openai, @ai-sdk/anthropic, zod not installed in ${folder}: npm install @mastra/core@latest @ai-sdk/openai@latest @ai-sdk/anthropic@latest zod@latest`,
+    `@librechat/agents not installed in ${folder}: npm install @librechat/agents@latest`,
   ])
   await using peers = await startPeers(folder, new AbortController().signal)
   expect([...peers.running.keys()]).toEqual([])

@@ -56,4 +56,5 @@ const LOOKS: Readonly<Record<Contender, Look>> = {
   '@openai/agents': { color: 'var(--muted)', symbol: 'star' },
   langchain: { color: 'var(--muted)', symbol: 'wye' },
   '@mastra/core': { color: 'var(--muted)', symbol: 'hexagon' },
+  '@librechat/agents': { color: 'var(--muted)', symbol: 'asterisk' },
 }

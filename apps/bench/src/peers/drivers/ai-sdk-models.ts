@@ -15,7 +15,7 @@ interface AnthropicModule {
   createAnthropic(settings: object): (model: string) => object
 }
 
-export async function aiSdkModels(load: Load): Promise<(task: PeerTask) => object> {
+export async function aiSdkModels(load: Load): Promise<(task: Pick<PeerTask, 'wire' | 'url'>) => object> {
   const { createOpenAI } = await exportsOf<OpenAIModule>(load, '@ai-sdk/openai', ['createOpenAI'])
   const { createAnthropic } = await exportsOf<AnthropicModule>(load, '@ai-sdk/anthropic', ['createAnthropic'])
   return ({ wire, url }) => {

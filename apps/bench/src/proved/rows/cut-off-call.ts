@@ -1,0 +1,33 @@
+/** OpenAI Agents: a call of a response whose end is missing is executed. */
+
+import { call, cut, respond, say } from '@meanwhile/core/testing'
+import { openaiAgents } from '../../peers/drivers/openai-agents.ts'
+import { own, played } from '../played.ts'
+import type { Row } from '../row.ts'
+
+const input = {
+  wire: 'openai-chat',
+  script: [respond(call('send', { to: 'Bo', text: 'Hi.' }), cut()), respond(say('Done.'))],
+} as const
+
+export const cutOffCall: Row = {
+  title: 'A call that sends something, of a response whose end is missing',
+  library: 'OpenAI Agents',
+  thread: { name: 'openai/openai-agents-js#1741', status: '2026-08, merged' },
+  note: 'Only with Chat Completions: with Responses the run fails, as ours does. The thread is about responses that the token limit ends, whose calls it keeps on purpose.',
+  test: {
+    file: 'packages/core/src/run/finish-reasons.test.ts',
+    title: 'calls of a failed response do not run, not even sealed ones',
+  },
+  trial: {
+    folder: 'libraries',
+    packages: ['@openai/agents'],
+    right: 'ours',
+    theirs: async (load) => await played(await openaiAgents(load), input),
+    ours: async () => await played(own('external'), input),
+    expected: {
+      theirs: 'the tool ran with {"to":"Bo","text":"Hi."}; the answer is "Done."',
+      ours: 'no tool ran; the run failed: the response was cut off: its stream had no terminal event',
+    },
+  },
+}

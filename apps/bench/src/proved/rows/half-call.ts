@@ -1,0 +1,32 @@
+/** pi has fixed it: a call whose response has no end is not executed with the arguments so far. */
+
+import { call, cut, respond, say } from '@meanwhile/core/testing'
+import { own, played } from '../played.ts'
+import type { Row } from '../row.ts'
+import { PI, pi } from './pi.ts'
+
+const input = {
+  wire: 'openai-responses',
+  script: [respond(call('send', '{"to":"Bo","text":"Do not pay bef'), cut()), respond(say('Done.'))],
+} as const
+
+export const halfCall: Row = {
+  title: 'A call whose connection ends in the middle',
+  library: 'pi',
+  thread: { name: 'earendil-works/pi#9897', status: '2026-09, closed' },
+  test: {
+    file: 'packages/core/src/assemble/response-ends.test.ts',
+    title: 'without a terminal event nothing more is sealed, and what arrived is partial',
+  },
+  trial: {
+    folder: 'libraries',
+    packages: PI,
+    right: 'both',
+    theirs: async (load) => await played(await pi(load), input),
+    ours: async () => await played(own('external'), input),
+    expected: {
+      theirs: 'no tool ran; the run failed: OpenAI Responses stream ended before a terminal response event',
+      ours: 'no tool ran; the run failed: the response was cut off: its stream had no terminal event',
+    },
+  },
+}

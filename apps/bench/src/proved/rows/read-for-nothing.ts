@@ -1,0 +1,30 @@
+/** A read that started early, of a response that then has no end: ours has run it for nothing, the AI SDK has not. */
+
+import { call, cut, respond } from '@meanwhile/core/testing'
+import { ai } from '../../peers/drivers/ai.ts'
+import { own, played } from '../played.ts'
+import type { Row } from '../row.ts'
+
+const input = { wire: 'openai-responses', script: [respond(call('send', { to: 'Bo', text: 'Hi.' }), cut())] } as const
+
+export const readForNothing: Row = {
+  title: 'A read of a response whose end is missing',
+  library: 'AI SDK',
+  thread: { name: 'vercel/ai#19063', status: '2026-08, closed' },
+  note: 'Ours starts a tool that is declared `read` while the response is streaming; its result is dropped with the response.',
+  test: {
+    file: 'apps/bench/src/faults/matrix.test.ts',
+    title: 'eager tools make no wrong, extra, repeated or missing call',
+  },
+  trial: {
+    folder: 'libraries',
+    packages: ['ai', '@ai-sdk/openai'],
+    right: 'theirs',
+    theirs: async (load) => await played(await ai(load), input),
+    ours: async () => await played(own('read'), input),
+    expected: {
+      theirs: 'no tool ran; the run ended without an answer',
+      ours: 'the tool ran with {"to":"Bo","text":"Hi."}; the run failed: the response was cut off: its stream had no terminal event',
+    },
+  },
+}

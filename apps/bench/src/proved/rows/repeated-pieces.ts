@@ -1,0 +1,37 @@
+/** LibreChat's agents have fixed it: arguments with equal pieces start early as they are, and once. */
+
+import { call, respond, say } from '@meanwhile/core/testing'
+import { librechat } from '../../peers/drivers/librechat.ts'
+import { own, played } from '../played.ts'
+import type { Row } from '../row.ts'
+
+const DELTAS = ['{"to":"Bo","text":"', 'INSERT INTO t VALUES (1); ', 'INSERT INTO t VALUES (1); ', '"}']
+
+const input = {
+  wire: 'anthropic',
+  script: [
+    respond(call('send', DELTAS.join(''), { deltas: DELTAS }), call('send', { to: 'Al', text: 'Hi.' })),
+    respond(say('Done.')),
+  ],
+} as const
+
+const ASKED =
+  'the tool ran with {"to":"Bo","text":"INSERT INTO t VALUES (1); INSERT INTO t VALUES (1); "}, the tool ran with {"to":"Al","text":"Hi."}; the answer is "Done."'
+
+export const repeatedPieces: Row = {
+  title: 'An early call whose arguments contain equal pieces',
+  library: 'LibreChat’s agents',
+  thread: { name: 'danny-avila/LibreChat#14371', status: '2026-07, closed' },
+  test: {
+    file: 'packages/eager-tools/src/changed-calls.test.ts',
+    title: 'different white space, key order and escapes are not a change',
+  },
+  trial: {
+    folder: 'librechat',
+    packages: ['@librechat/agents'],
+    right: 'both',
+    theirs: async (load) => await played(await librechat(load), input),
+    ours: async () => await played(own('read'), input),
+    expected: { theirs: ASKED, ours: ASKED },
+  },
+}
