@@ -24,16 +24,11 @@ export async function loadCore(query = ''): Promise<LoadedCore> {
 export function insideOf(run: RunState): unknown {
   const { calls, steps, halt, history, innerRuns, inbox, questions, saver } = run
   const { state } = calls.table
-  const callOf = (call: CallState) => ({
-    ...call,
-    requestedAt: 0,
-    modelEnded: 0,
-    undo: undoOf(call),
-    metStop: call.metStop?.message,
-  })
+  const callOf = (call: CallState) => ({ ...call, requestedAt: 0, modelEnded: 0, undo: undoOf(call) })
   const waits = (one: WaitingExecution) => ({ ...one, lookedAtIn: mustLook(state, one) })
   return [
     [...state.all.values()].map(callOf),
+    [...state.all.values()].map(({ metStop }) => metStop?.message),
     [state.order, [...state.inner], [...state.asked], state.slotsTaken, [...state.innerSlotsTaken]],
     [...state.waiting].map(waits),
     [state.response.isOpen, [...state.response.attempts].map(([, { hasFailed, ended }]) => [hasFailed, !ended])],
