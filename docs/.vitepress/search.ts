@@ -19,7 +19,9 @@ export const search: NonNullable<DefaultTheme.Config['search']> = {
           if (/\/looking-for/.test(id)) return 3
           if (/\/api\//.test(id)) return 0.3
           const isReference =
-            /\/(packages|quirks|refusals|other-requests|sizes|server-costs|chat-clients|bench|architecture|threat-model)\b/.test(id)
+            /\/(packages|quirks|refusals|other-requests|sizes|server-costs|chat-clients|bench|architecture|threat-model)\b/.test(
+              id,
+            )
           return isReference ? 0.5 : 1
         },
       },

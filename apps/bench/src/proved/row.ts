@@ -19,7 +19,7 @@ export interface Row {
 export interface Thread {
   /** Owner, repository and number: `vercel/ai#19063`. */
   readonly name: string
-  /** The month in which it was opened, if we know it, and what became of it: `2026-08, closed`. */
+  /** The month in which it was opened, if we know it, and its state: `2026-08, closed`. */
   readonly status?: string
 }
 

@@ -8,7 +8,7 @@ import { MUTANTS, type Mutant } from './lists.ts'
 const SOURCE = new URL('../../src/', import.meta.url).href
 
 registerHooks({
-  // What a mutant imports of core is also loaded for it alone.
+  // What a mutant imports of core is loaded once more, only for it.
   resolve(specifier, context, next) {
     const found = next(specifier, context)
     const query = /\?mutant=\d+$/.exec(context.parentURL ?? '')?.[0]

@@ -115,7 +115,7 @@ async function inThread<Result>(work: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** Whether the client answers a turn that the thread no longer has. Results that the server has sent are no answers. */
+/** Whether the client answers a turn that the thread no longer has. A result that the server has sent is not an answer. */
 function answersReplaced(input: RunInput, { turns }: ThreadState): boolean {
   const isGone = (turn: string | undefined) => turn !== undefined && turns.every(({ id }) => id !== turn)
   const given = [...resultsIn(input)].filter(([toolCallId, { id }]) => id !== resultId(toolCallId))

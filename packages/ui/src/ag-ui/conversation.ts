@@ -152,7 +152,7 @@ export class Conversation {
 
   /**
    * Returns the AG-UI id of a call of this turn. In AG-UI each id is unique in a thread, but a model may reuse an id in another turn, also in one that
-   * replaces this turn. A client answers the call of its own tool with this id alone.
+   * replaces this turn. A client has only this id when it answers the call of its own tool.
    */
   idOfCall(callId: string): string {
     const id = cardIdOf([{ callId }])

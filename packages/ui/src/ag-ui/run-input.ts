@@ -19,7 +19,7 @@ export interface RunInput {
   readonly isRegeneration: boolean
   /** The message before which the thread must continue. */
   readonly rewind: string | undefined
-  /** The client's own state; undefined if it is no object. */
+  /** The client's own state; undefined if it is not an object. */
   readonly state: Readonly<Record<string, unknown>> | undefined
   /** Whether the client is older than AG-UI 1.0: it does not say its version. */
   readonly isOlder: boolean
