@@ -137,5 +137,6 @@ test('a worker stops after its grace time, whatever its runs do', async () => {
   await runs.start('clerk', 'Go', { id: 'run' })
   await entered
   await worker.stop({ grace: 300 })
+  expect((await runs.get('run'))?.status).toBe('running')
   leave('late')
 })
