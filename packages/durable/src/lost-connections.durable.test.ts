@@ -71,7 +71,7 @@ test.each(
       'SET attempts = attempts + 1',
       'SELECT interrupt, answer',
       'INSERT INTO "SCHEMA".answers',
-      'COMMIT\0',
+      "SET status = 'running', error = NULL",
       "'interrupted' END",
       'ended_at = clock_timestamp() WHERE',
     ].map((statement) => [when, statement] as const),
