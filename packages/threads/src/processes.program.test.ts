@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { createAgent } from '@meanwhile/core'
 import { scriptedModel } from '@meanwhile/core/testing'
 import { programAt } from '@meanwhile/tests/programs'
@@ -117,6 +118,28 @@ async function waitFor<Value>(
   }
 }
 
+/** Suspends a process that is not changing the file just then: SQLite would lock everybody else out until it goes on. */
+async function suspend(child: Child): Promise<void> {
+  for (;;) {
+    child.signal('SIGSTOP')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    if (!isLocked()) return
+    child.signal('SIGCONT')
+  }
+}
+
+function isLocked(): boolean {
+  const database = new DatabaseSync(join(scratch, 'chat.db'), { timeout: 0 })
+  try {
+    database.exec('BEGIN IMMEDIATE; ROLLBACK')
+    return false
+  } catch {
+    return true
+  } finally {
+    database.close()
+  }
+}
+
 const idle = () =>
   waitFor(
     () => threads.read('t'),
@@ -217,7 +240,7 @@ test('a process is suspended until its lease has expired: another process takes 
   const first = await Child.start()
   await first.tell({ send: 'story' })
   await untilEvent('text-delta', 4)
-  first.signal('SIGSTOP')
+  await suspend(first)
   await Child.start()
   const before = await idle()
   const events = await store.events('t')
@@ -241,7 +264,7 @@ test('a process is suspended in a tool whose effect is not read, until its lease
     () => linesWith('work'),
     ({ length }) => length > 0,
   )
-  first.signal('SIGSTOP')
+  await suspend(first)
   await Child.start()
   await idle()
   first.signal('SIGCONT')
