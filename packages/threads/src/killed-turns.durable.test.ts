@@ -125,6 +125,8 @@ test(
       await killAll()
       await Promise.all([spawn(), spawn()])
       await Promise.all(ends)
+      // A thread may have been idle before its last message was sent.
+      await Promise.all(names.map((name) => answerAll(name)))
       for (const [index, name] of names.entries()) {
         const { messages, turns: states } = await server.threads.read(name)
         const users = messages.filter(({ message }) => message.role === 'user').map(({ message }) => textOf(message))
