@@ -18,6 +18,12 @@ declare module 'vitest' {
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   const folder = folderOfPrograms()
   const sources = globSync(project.getProvidedContext().sources).map((file) => resolve(file))
-  project.provide('programs', await buildPrograms(sources, folder))
-  return () => rm(folder, { recursive: true })
+  const remove = () => rm(folder, { recursive: true })
+  try {
+    project.provide('programs', await buildPrograms(sources, folder))
+  } catch (error) {
+    await remove()
+    throw error
+  }
+  return remove
 }

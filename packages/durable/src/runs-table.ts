@@ -236,7 +236,8 @@ export class RunsTable {
       SELECT attempts FROM ${this.#runs} WHERE id = $1`,
       [id, Object.keys(answers).map(postgresKey), Object.values(answers).map((answer) => JSON.stringify(answer))],
     )
-    return Number(row?.attempts)
+    // Without a row the run was deleted meanwhile: nothing is left to mark.
+    return Number(row?.attempts ?? 0)
   }
 
   /** Stores that a run that waited for answers was woken, unless a worker has taken it since. `attempts`: how many times it had been taken. */
@@ -352,7 +353,8 @@ function storedRun(row: PostgresRow): StoredRun {
     id: String(row.id),
     ...startOf(row),
     status: statusOf(row),
-    ...errorOf(row),
+    // A run that goes on has not failed, and its last refused answer is history.
+    ...(statusOf(row) !== 'running' && errorOf(row)),
     attempts: Number(row.attempts),
     sent: Number(row.sent),
     read: Number(row.read),

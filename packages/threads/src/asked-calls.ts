@@ -96,9 +96,10 @@ export class AskedCalls {
 
   /** Called when the turn begins to wait: the cards that it has not told. */
   waits(interrupts: readonly PendingInterrupt[]): readonly InsideEvent[] {
-    const asked = interrupts.flatMap(({ id, ...pending }) =>
-      cardOf({ ...pending, id, payload: this.#payloads.get(id) ?? pending.payload }).map((card) => ({ card, id })),
-    )
+    const asked = interrupts.flatMap((pending) => {
+      const { id } = pending
+      return cardOf({ ...pending, payload: this.#payloads.get(id) ?? pending.payload }).map((card) => ({ card, id }))
+    })
     const paths = new Set<string>()
     const isNew = ({ card: { path, input }, id }: (typeof asked)[number]) => {
       const [outermost, inner] = path

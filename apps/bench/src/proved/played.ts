@@ -6,7 +6,8 @@ import { eagerTools } from '@meanwhile/eager-tools'
 import { serveModels, type WireName } from '@meanwhile/harness/server'
 import { z } from 'zod'
 import { modelOf } from '../agents.ts'
-import type { PeerRun, PeerTool } from '../peers/driver.ts'
+import type { Load, PeerRun, PeerTool } from '../peers/driver.ts'
+import type { Trial } from './row.ts'
 
 export interface Played {
   readonly wire: WireName
@@ -73,3 +74,19 @@ export const own =
     const { text } = await agent.run(prompt, { signal })
     return text
   }
+
+interface PlayedTrial extends Pick<Trial, 'folder' | 'packages' | 'right' | 'expected'> {
+  readonly input: Played
+  readonly driver: (load: Load) => Promise<PeerRun>
+  /** The effect that our tool declares. */
+  readonly effect: Effect
+}
+
+/** A trial in which both play the same script, and nothing more is observed. */
+export function playedTrial({ input, driver, effect, ...trial }: PlayedTrial): Trial {
+  return {
+    ...trial,
+    theirs: async (load) => await played(await driver(load), input),
+    ours: async () => await played(own(effect), input),
+  }
+}

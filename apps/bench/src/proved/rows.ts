@@ -9,14 +9,7 @@ import { halfArguments } from './rows/half-arguments.ts'
 import { halfCall } from './rows/half-call.ts'
 import { listeners } from './rows/listeners.ts'
 import { lostResult } from './rows/lost-result.ts'
-import {
-  hookThrows,
-  listenersOfQwenCode,
-  openSpans,
-  requestAfterAbort,
-  retryAfter,
-  swappedAnswers,
-} from './rows/not-run.ts'
+import { NOT_RUN } from './rows/not-run.ts'
 import { ranAgain } from './rows/ran-again.ts'
 import { readForNothing } from './rows/read-for-nothing.ts'
 import { repeatedPieces } from './rows/repeated-pieces.ts'
@@ -35,10 +28,5 @@ export const ROWS: Readonly<Record<string, Row>> = {
   'whole-call': wholeCall,
   'repeated-pieces': repeatedPieces,
   'half-call': halfCall,
-  'hook-throws': hookThrows,
-  'swapped-answers': swappedAnswers,
-  'request-after-abort': requestAfterAbort,
-  'qwen-listeners': listenersOfQwenCode,
-  'open-spans': openSpans,
-  'retry-after': retryAfter,
+  ...NOT_RUN,
 }

@@ -116,7 +116,7 @@ function durableTable({ durable }: ServerCost): CostTable {
   return {
     title: 'A durable run of three steps',
     about:
-      'Next to a job of pg-boss that makes the same three saves by hand. Statements, CPU and PostgreSQL are those of one run, in all processes. Above: statements above those of the job; ×: divided by those of the job. By a profile of the worker, about half of its time is the client of PostgreSQL, with 2.4 times the statements of the job, and about a third the agent, with its three model calls, two tool calls and five checkpoints; the job has no agent, saves what it was given, and could not be resumed.',
+      'Next to a job of pg-boss that makes the same three saves by hand. Statements, CPU and PostgreSQL are those of one run, in all processes. Above: statements above those of the job; ×: divided by those of the job. By a profile of the worker, about half of its time is the client of PostgreSQL, and about a third the agent, with its three model calls, two tool calls and five checkpoints; the job has no agent, saves what it was given, and could not be resumed.',
     heads: ['', 'workers', 'runs a second', '×', 'statements', 'above', 'CPU, ms', 'PostgreSQL, ms'],
     rows: durable.map(({ kind, workers, runsPerSecond, statements, cpuMs, postgresMs }) => {
       const bare = job(workers)

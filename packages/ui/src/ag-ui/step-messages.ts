@@ -24,16 +24,18 @@ export function callIdIn(turn: string, card: string): string {
 
 /** The turn of a message whose id {@link stepId} or {@link innerId} made. Undefined for any other id: a client may give messages its own ids. */
 export function turnOfMessage(id = ''): string | undefined {
-  return new RegExp(`^(${TURN})(?:-\\d+$|/)`).exec(id)?.[1]
+  return MESSAGE_OF_TURN.exec(id)?.[1]
 }
 
 /** The turn of a call whose id {@link callIdIn} made. Undefined for any other id. */
 export function turnOfCall(id: string): string | undefined {
-  return new RegExp(`^(${TURN})-`).exec(id)?.[1]
+  return CALL_OF_TURN.exec(id)?.[1]
 }
 
 /** The ids that threads give to turns. */
 const TURN = '[\\da-f]{8}(?:-[\\da-f]{4}){3}-[\\da-f]{12}'
+const MESSAGE_OF_TURN = new RegExp(`^(${TURN})(?:-\\d+$|/)`)
+const CALL_OF_TURN = new RegExp(`^(${TURN})-`)
 
 export interface StepOptions {
   /** The id of the message with text and calls. */

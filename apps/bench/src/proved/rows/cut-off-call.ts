@@ -2,7 +2,7 @@
 
 import { call, cut, respond, say } from '@meanwhile/core/testing'
 import { openaiAgents } from '../../peers/drivers/openai-agents.ts'
-import { own, played } from '../played.ts'
+import { playedTrial } from '../played.ts'
 import type { Row } from '../row.ts'
 
 const input = {
@@ -19,15 +19,16 @@ export const cutOffCall: Row = {
     file: 'packages/core/src/run/finish-reasons.test.ts',
     title: 'calls of a failed response do not run, not even sealed ones',
   },
-  trial: {
+  trial: playedTrial({
     folder: 'libraries',
     packages: ['@openai/agents'],
     right: 'ours',
-    theirs: async (load) => await played(await openaiAgents(load), input),
-    ours: async () => await played(own('external'), input),
+    input,
+    driver: openaiAgents,
+    effect: 'external',
     expected: {
       theirs: 'the tool ran with {"to":"Bo","text":"Hi."}; the answer is "Done."',
       ours: 'no tool ran; the run failed: the response was cut off: its stream had no terminal event',
     },
-  },
+  }),
 }

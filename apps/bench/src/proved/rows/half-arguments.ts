@@ -2,7 +2,7 @@
 
 import { call, end, respond, say } from '@meanwhile/core/testing'
 import { langchain } from '../../peers/drivers/langchain.ts'
-import { own, played } from '../played.ts'
+import { playedTrial } from '../played.ts'
 import type { Row } from '../row.ts'
 
 const input = {
@@ -21,15 +21,16 @@ export const halfArguments: Row = {
     file: 'packages/core/src/run/finish-reasons.test.ts',
     title: 'calls of a response cut off at its length do not run; the model reads why and goes on',
   },
-  trial: {
+  trial: playedTrial({
     folder: 'libraries',
     packages: ['langchain', '@langchain/core', '@langchain/langgraph', '@langchain/openai'],
     right: 'ours',
-    theirs: async (load) => await played(await langchain(load), input),
-    ours: async () => await played(own('external'), input),
+    input,
+    driver: langchain,
+    effect: 'external',
     expected: {
       theirs: 'the tool ran with {"to":"Bo","text":"Do not pay bef"}; the answer is "Done."',
       ours: 'no tool ran; the answer is "Done."',
     },
-  },
+  }),
 }

@@ -1,7 +1,7 @@
 /** pi has fixed it: a call whose response has no end is not executed with the arguments so far. */
 
 import { call, cut, respond, say } from '@meanwhile/core/testing'
-import { own, played } from '../played.ts'
+import { playedTrial } from '../played.ts'
 import type { Row } from '../row.ts'
 import { PI, pi } from './pi.ts'
 
@@ -18,15 +18,16 @@ export const halfCall: Row = {
     file: 'packages/core/src/assemble/response-ends.test.ts',
     title: 'without a terminal event nothing more is sealed, and what arrived is partial',
   },
-  trial: {
+  trial: playedTrial({
     folder: 'libraries',
     packages: PI,
     right: 'both',
-    theirs: async (load) => await played(await pi(load), input),
-    ours: async () => await played(own('external'), input),
+    input,
+    driver: (load) => pi(load),
+    effect: 'external',
     expected: {
       theirs: 'no tool ran; the run failed: OpenAI Responses stream ended before a terminal response event',
       ours: 'no tool ran; the run failed: the response was cut off: its stream had no terminal event',
     },
-  },
+  }),
 }

@@ -2,7 +2,7 @@
 
 import { call, cut, respond } from '@meanwhile/core/testing'
 import { ai } from '../../peers/drivers/ai.ts'
-import { own, played } from '../played.ts'
+import { playedTrial } from '../played.ts'
 import type { Row } from '../row.ts'
 
 const input = { wire: 'openai-responses', script: [respond(call('send', { to: 'Bo', text: 'Hi.' }), cut())] } as const
@@ -16,15 +16,16 @@ export const readForNothing: Row = {
     file: 'apps/bench/src/faults/matrix.test.ts',
     title: 'eager tools make no wrong, extra, repeated or missing call',
   },
-  trial: {
+  trial: playedTrial({
     folder: 'libraries',
     packages: ['ai', '@ai-sdk/openai'],
     right: 'theirs',
-    theirs: async (load) => await played(await ai(load), input),
-    ours: async () => await played(own('read'), input),
+    input,
+    driver: ai,
+    effect: 'read',
     expected: {
       theirs: 'no tool ran; the run ended without an answer',
       ours: 'the tool ran with {"to":"Bo","text":"Hi."}; the run failed: the response was cut off: its stream had no terminal event',
     },
-  },
+  }),
 }

@@ -2,7 +2,7 @@
 
 import { call, respond, say } from '@meanwhile/core/testing'
 import { librechat } from '../../peers/drivers/librechat.ts'
-import { own, played } from '../played.ts'
+import { playedTrial } from '../played.ts'
 import type { Row } from '../row.ts'
 
 const DELTAS = ['{"to":"Bo","text":"', 'INSERT INTO t VALUES (1); ', 'INSERT INTO t VALUES (1); ', '"}']
@@ -26,12 +26,13 @@ export const repeatedPieces: Row = {
     file: 'packages/eager-tools/src/changed-calls.test.ts',
     title: 'different white space, key order and escapes are not a change',
   },
-  trial: {
+  trial: playedTrial({
     folder: 'librechat',
     packages: ['@librechat/agents'],
     right: 'both',
-    theirs: async (load) => await played(await librechat(load), input),
-    ours: async () => await played(own('read'), input),
+    input,
+    driver: librechat,
+    effect: 'read',
     expected: { theirs: ASKED, ours: ASKED },
-  },
+  }),
 }

@@ -2,7 +2,7 @@
 
 import { call, end, respond, say } from '@meanwhile/core/testing'
 import { ai } from '../../peers/drivers/ai.ts'
-import { own, played } from '../played.ts'
+import { playedTrial } from '../played.ts'
 import type { Row } from '../row.ts'
 
 const input = {
@@ -18,15 +18,16 @@ export const wholeCall: Row = {
     file: 'packages/core/src/run/finish-reasons.test.ts',
     title: 'calls of a response cut off at its length do not run; the model reads why and goes on',
   },
-  trial: {
+  trial: playedTrial({
     folder: 'libraries',
     packages: ['ai', '@ai-sdk/openai'],
     right: 'both',
-    theirs: async (load) => await played(await ai(load), input),
-    ours: async () => await played(own('external'), input),
+    input,
+    driver: ai,
+    effect: 'external',
     expected: {
       theirs: 'no tool ran; the run ended without an answer',
       ours: 'no tool ran; the answer is "Done."',
     },
-  },
+  }),
 }
