@@ -101,17 +101,20 @@ test('a process can read a turn that runs in another process: while it runs, fro
   await until(turn, 'tool-entered')
   const state = await threads.read('t')
   expect(shown(state)).toEqual(['user: slow', 'assistant: I wait. [slow]'])
-  const rest = all(turn.events({ after: state.cursor ?? '' }))
+  const rest = reading(turn.events({ after: state.cursor ?? '' }))
   const { received: events, end: live } = reading(turn.events())
   // A reader that comes after the end gets whole messages.
-  await vi.waitFor(() => expect(events.at(-1)?.type).toBe('tool-entered'), { timeout: 60_000 })
+  for (const { received } of [rest, { received: events }]) {
+    await vi.waitFor(() => expect(received.at(-1)?.type).toBe('tool-entered'), { timeout: 60_000 })
+  }
   open()
   await live
+  await rest.end
   expect(events.map(({ type }) => type)).toEqual(
     expect.arrayContaining(['turn-start', 'step-start', 'text-delta', 'tool-entered', 'tool-end', 'turn-end']),
   )
   const next = events.findIndex(({ cursor }) => cursor === state.cursor) + 1
-  expect(await rest).toEqual(events.slice(next))
+  expect(rest.received).toEqual(events.slice(next))
   const ids = (list: readonly ThreadEvent[]) => list.flatMap((one) => ('messageId' in one && one.messageId) || [])
   const after = await threads.read('t')
   expect(ids(events)).toEqual(after.messages.map(({ id }) => id))
