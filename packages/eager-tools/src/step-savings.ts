@@ -45,7 +45,8 @@ export function savingsOf(step: StepNotes): StepSavings {
   const stoodMs = after(step.stood ?? step.streamEnded ?? step.began)
   const asked = step.results.map((result) => callOf(step, step.committed.get(result.callId), result))
   const discarded = step.made.filter(isDiscarded).map((made) => callOf(step, made))
-  const works = asked.map((call) => workOf(step, call))
+  const held = heldMs(step, [...asked, ...discarded], stoodMs)
+  const works = asked.map((call) => workOf(step, call, held.get(call)))
   const isEarly = discarded.length > 0 || asked.some(({ evidence }) => evidence)
   const actualMs = asked.reduce(
     (end, { startedMs = 0, durationMs }) => Math.max(end, micro(startedMs + durationMs)),
@@ -86,8 +87,46 @@ function callOf(step: StepNotes, made: Made | undefined, result?: Result): CallS
 }
 
 /** The work of a call that starts after the stream, with its whole input. */
-function workOf({ limits }: StepNotes, call: CallSavings): Work {
-  return { ms: workedMs(call), at: limits.get(call.tool) }
+function workOf({ limits }: StepNotes, call: CallSavings, after = 0): Work {
+  return { ms: workedMs(call), at: limits.get(call.tool), after }
+}
+
+/**
+ * How long after `stoodMs` calls were kept back by something else than the slots and the limit of their tool, mostly by a
+ * person who had to allow them. It would have kept them back without early starts as well. What came before slots and
+ * limit were last full may have been a wait for these, so it does not count.
+ */
+function heldMs(
+  { slots, limits }: StepNotes,
+  calls: readonly CallSavings[],
+  stoodMs: number,
+): Map<CallSavings, number> {
+  const held = new Map<CallSavings, number>()
+  const moments = calls.flatMap((call) => {
+    const { startedMs, durationMs } = call
+    if (startedMs === undefined) return []
+    return [
+      { at: startedMs, call },
+      { at: micro(startedMs + durationMs), call, isEnd: true },
+    ]
+  })
+  // What ends makes room for what starts at the same time; it was full until then.
+  moments.sort((a, b) => a.at - b.at || Number(b.isEnd ?? false) - Number(a.isEnd ?? false))
+  const all = { limit: slots }
+  const places = new Map<Place, { running: number; fullUntil: number }>()
+  for (const { at, call, isEnd } of moments) {
+    let since = stoodMs
+    for (const place of [all, limits.get(call.tool)]) {
+      if (!place) continue
+      const use = places.get(place) ?? { running: 0, fullUntil: 0 }
+      places.set(place, use)
+      if (use.running >= place.limit) use.fullUntil = at
+      use.running += isEnd ? -1 : 1
+      since = Math.max(since, use.fullUntil)
+    }
+    if (!isEnd && at > since) held.set(call, micro(at - since))
+  }
+  return held
 }
 
 /** Returns the time that a call worked: its duration without waits for the rest of its input. */
