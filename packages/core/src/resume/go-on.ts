@@ -6,6 +6,7 @@ import { agentText, checkpointFrom, hasFinalAnswer, stored } from '../checkpoint
 import { stepsLoaded } from '../machine/saved-state.ts'
 import { partialMessage } from '../model-call/partial-response.ts'
 import { addressOf, askerOf, isInside, isNested } from '../state/address.ts'
+import { withAnswers } from '../state/call-outcomes.ts'
 import type { RunState } from '../state/run.ts'
 import type { Answer } from '../state/run-steps.ts'
 import { discard, undoWhenOver } from '../tool-call/commit-or-discard.ts'
@@ -44,8 +45,9 @@ export async function load(run: RunState, { from, answers, rerun }: Resumption):
   await checkAnswers(interrupts, given, { middleware: run.middleware })
   if (!checkpoint.result) await run.userContext.checkFor(run.config)
   run.resumed = { checkpoint, answers: given }
-  const open = interrupts.filter((one) => !(one.id in given) || isNested(one.address))
-  run.unclaimed = { calls, undos, tools, interrupts: open }
+  const open = interrupts.filter(({ id }) => !(id in given))
+  const answered = calls.map((call) => ({ ...call, runs: call.runs.map((one) => withAnswers(one, given)) }))
+  run.unclaimed = { calls: answered, undos, tools, interrupts: open }
   if (run.isOutermost) run.saver.revision = checkpoint.revision
   run.history.begin(checkpoint)
   for (const id of checkpoint.spentIds ?? []) run.history.requests(id)
@@ -90,10 +92,11 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
   } catch (error) {
     // If this is an inner run, the outer run may still be saved, and its checkpoint must not contain these answers.
     run.questions.restore(checkpoint.questions)
+    run.unclaimed = checkpoint
     throw error
   }
   if (run.isOutermost) run.saver.undos.load(checkpoint.undos)
-  const entries = restoreCalls(run, checkpoint.calls)
+  const entries = restoreCalls(run, (run.unclaimed ?? checkpoint).calls)
   const open = entries.filter(({ settled }) => !settled)
   for (const entry of open) resumeCall(run, entry, { checkpoint, answers })
   for (const entry of entries) {
