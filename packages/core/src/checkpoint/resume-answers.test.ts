@@ -116,14 +116,13 @@ async function askedTwice(isBackground: boolean) {
   return { agent, result, checkpoint: checkpoint as Checkpoint, cancelled }
 }
 
-const PLACES = [
-  ['a nested agent', false],
-  ['an agent in the background', true],
-] as const
-
-test.for(
-  PLACES.flatMap((place) => [[...place, 'its set-up', 0] as const, [...place, 'the agent continues', 50] as const]),
-)('an answer to %s is kept when its run is cancelled before %3$s (L5, L8, P19)', async ([, isBackground, , after]) => {
+test.for([
+  ['a nested agent', 'its set-up', false, 0],
+  ['a nested agent', 'the agent continues', false, 50],
+  ['an agent in the background', 'its set-up', true, 0],
+  ['an agent in the background', 'the agent continues', true, 50],
+] as const)('an answer to %s is kept when its run is cancelled before %s (L5, L8, P19)', async (row) => {
+  const [, , isBackground, after] = row
   const { agent, result: first, checkpoint, cancelled } = await askedTwice(isBackground)
   const answered = await cancelled(after, checkpoint, answersTo(first))
   expect(answered.interrupts).toEqual([])
@@ -134,7 +133,10 @@ test.for(
   expect(did).toEqual(['book 2 ["yes"]', 'book 2 ["yes"]'])
 })
 
-test.for(PLACES)(
+test.for([
+  ['a nested agent', false],
+  ['an agent in the background', true],
+] as const)(
   'only the other question of %s is open when a run that got one answer was cancelled before its set-up (L5, L6, P19)',
   async ([, isBackground]) => {
     const { agent, result: first, checkpoint, cancelled } = await askedTwice(isBackground)
