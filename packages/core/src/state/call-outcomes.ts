@@ -83,12 +83,12 @@ export class CallOutcomes {
   }
 }
 
-function savedRun({ invocation, answers = {}, checkpoint }: NestedRun): SavedRun {
-  return withAnswers({ invocation, checkpoint: checkpoint() }, answers)
+function savedRun(run: NestedRun): SavedRun {
+  return withAnswers({ ...run, checkpoint: run.checkpoint() })
 }
 
 /** Adds those of these answers that the run asks for. */
-export function withAnswers({ invocation, checkpoint, answers }: SavedRun, given: Answers): SavedRun {
+export function withAnswers({ invocation, checkpoint, answers }: SavedRun, given: Answers = {}): SavedRun {
   const all = { ...answers, ...given }
   const asked = checkpoint.interrupts.flatMap(({ id }) => (id in all ? [[id, all[id]]] : []))
   return { invocation, checkpoint, ...(asked.length > 0 && { answers: Object.fromEntries(asked) as Answers }) }
