@@ -41,7 +41,7 @@ export function Head({ detail, now, narrow, selected, onBack, onSelect }: HeadPr
       </p>
       <dl class="figures">
         <Figure name="Duration">{duration(length)}</Figure>
-        {run.dialect === 'meanwhile' && run.state !== 'running' && saving.after > 1 && (
+        {run.early && run.state !== 'running' && saving.after > 1 && (
           <Figure name="Saved by early tools" kind="good">
             {duration(saving.after)}
           </Figure>

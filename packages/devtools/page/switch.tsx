@@ -11,16 +11,15 @@ export interface SwitchProps {
 }
 
 export function Switch({ detail: { run, saving }, view, onView }: SwitchProps) {
-  const isOurs = run.dialect === 'meanwhile'
   const length = (run.end ?? run.start) - run.start
   const options: readonly (readonly [View, string, number])[] = [
     ['was', 'As it was', 0],
     ['after', 'After the stream', saving.after],
     ['serial', 'One by one', saving.serial],
-    ['bound', isOurs ? 'The bound' : 'Early, at best', saving.bound],
+    ['bound', run.early ? 'The bound' : 'Early, at best', saving.bound],
   ]
   // Without the time of the first token nobody knows what is best.
-  const known = options.filter(([name]) => name !== 'bound' || isOurs || saving.upTo !== undefined)
+  const known = options.filter(([name]) => name !== 'bound' || run.early || saving.upTo !== undefined)
   return (
     <fieldset class="switch">
       <legend>When the tools run</legend>
@@ -29,12 +28,16 @@ export function Switch({ detail: { run, saving }, view, onView }: SwitchProps) {
           <input type="radio" name="view" checked={view === name} onChange={() => onView(name)} />
           <span>{words}</span>
           <small>
-            <Change view={name} length={length} difference={isTheSame(difference, length, isOurs) ? 0 : difference} />
+            <Change
+              view={name}
+              length={length}
+              difference={isTheSame(difference, length, run.dialect === 'meanwhile') ? 0 : difference}
+            />
           </small>
         </label>
       ))}
-      {!isOurs && saving.upTo === undefined && <p class="dim">This trace does not say when the first token came.</p>}
-      {!isOurs && (saving.upTo ?? 0) > LEAST_MS && (
+      {!run.early && saving.upTo === undefined && <p class="dim">This trace does not say when the first token came.</p>}
+      {!run.early && (saving.upTo ?? 0) > LEAST_MS && (
         <a class="dim" href="https://www.npmjs.com/package/@meanwhile/eager-tools" target="_blank" rel="noreferrer">
           at most: effects decide
         </a>

@@ -15,6 +15,7 @@ export function runWith(first: StepParts, dialect: Dialect = 'meanwhile', ...mor
   return {
     key: 'a-b',
     dialect,
+    early: dialect === 'meanwhile' || steps.some(({ calls }) => calls.some(({ early }) => early)),
     service: 'test',
     state: isOpen ? 'running' : 'completed',
     start: Math.min(...parts.map(({ start }) => start)),

@@ -64,8 +64,7 @@ export function Timeline(props: TimelineProps) {
   const rows = drawing.rows.filter(isNear)
   const ended = run.end ?? now
   const after = layouts.after.end
-  const savedFrom =
-    view === 'was' && run.end !== undefined && run.dialect === 'meanwhile' && after - ended > 1 ? ended : undefined
+  const savedFrom = view === 'was' && run.end !== undefined && run.early && after - ended > 1 ? ended : undefined
   const ticks = ticksOf(axis, run.start).filter(({ x }) => savedFrom === undefined || x < axis.x(after) - 110)
   const clip = (x: number) => Math.max(-4, Math.min(width + 4, x))
   const shared = { run, axis, now, view, narrow, selected, onSelect, onPoint: setPointed }

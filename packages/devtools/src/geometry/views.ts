@@ -6,7 +6,7 @@ import { counts, isEarly, type StepTimes, timesOf, workOf } from './times.ts'
 
 /**
  * `was`: as it was. `after`: all calls after the stream. `serial`: after the stream, one by one. `bound`: each at the first time that its
- * effect allows; for traces of others, each at the first token.
+ * effect allows; without early tools, each at the first token.
  */
 export type View = 'was' | 'after' | 'serial' | 'bound'
 
@@ -97,11 +97,11 @@ function afterStream({ calls }: Step, { stood }: StepTimes, slots: number, now: 
   return { starts: calls.map((call) => at.get(call) ?? call.start), end: stood + end }
 }
 
-function earliest({ calls, responses }: Step, times: StepTimes, { dialect }: Run, now: number): Moved {
+function earliest({ calls, responses }: Step, times: StepTimes, { early }: Run, now: number): Moved {
   const first = responses.at(-1)?.first
   const starts = calls.map((call) => {
     if (!counts(call)) return call.start
-    if (dialect !== 'meanwhile') return Math.min(call.start, first ?? call.start)
+    if (!early) return Math.min(call.start, first ?? call.start)
     const { stood } = times
     const allowed = mayStartEarly(call) ? (call.closed ?? call.start) : Math.max(stood, call.closed ?? stood)
     return Math.min(call.start, allowed)
@@ -118,10 +118,11 @@ function mayStartEarly({ early, effect, deferral }: Call): boolean {
 }
 
 /**
- * What early tools could save at most in a run of another library: no call can be complete before the first token. `undefined` if the trace
+ * What early tools could save at most in a run that has none: no call can be complete before the first token. `undefined` if the trace
  * does not say when that came.
  */
 export function mostSaved(run: Run, now: number): number | undefined {
+  if (run.early) return undefined
   const asked = run.steps.filter(({ calls }) => calls.length > 0)
   if (asked.length === 0 || asked.some(({ responses }) => responses.at(-1)?.first === undefined)) return undefined
   return Math.max(0, -layoutOf(run, 'bound', now).difference)

@@ -106,6 +106,9 @@ function endOf({ start, end, attributes }: Span): number | undefined {
 export const callIdOf = (attributes: Attributes): string | undefined =>
   text(attributes, 'gen_ai.tool.call.id', 'ai.toolCall.id')
 
+export const toolOf = ({ attributes, name }: Span): string =>
+  text(attributes, 'gen_ai.tool.name', 'tool.name', 'ai.toolCall.name') ?? name
+
 /** The call whose executions these spans are, in order. There is at least one. */
 export function callOf(key: string, spans: readonly Span[], inner: readonly Run[]): Call {
   const [first, last] = [spans[0], spans.at(-1)]
@@ -121,7 +124,7 @@ export function callOf(key: string, spans: readonly Span[], inner: readonly Run[
   return {
     key,
     id: callIdOf(first.attributes) ?? first.spanId,
-    tool: text(first.attributes, 'gen_ai.tool.name', 'tool.name', 'ai.toolCall.name') ?? first.name,
+    tool: toolOf(first),
     executions,
     start: first.start,
     waits: waitsOf(first, last, { closed, end, committed }),

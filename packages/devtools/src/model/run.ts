@@ -105,6 +105,8 @@ export interface Run {
   readonly usage: Usage
   readonly calls: number
   readonly errors: number
+  /** Whether it is a run of Meanwhile, or one of another library in which calls started early. */
+  readonly early: boolean
   /** What early tools saved, in milliseconds, as the run itself measured it. */
   readonly saved?: number
   /** The same for each step. */

@@ -172,6 +172,40 @@ test('two executions with one id are one call; with the same number they are a d
   ])
 })
 
+test('the span of a library that waits for an early call is not a call of its own, also if it has no call id (DT3)', () => {
+  const tool = (index: number, start: number, end: number, attributes: Attributes) =>
+    spanWith(index, {
+      start,
+      end,
+      attributes: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'look', ...attributes },
+    })
+  const early = (id: string, outcome: string) => ({
+    'gen_ai.tool.call.id': id,
+    'meanwhile.dispatch.mode': 'early',
+    'meanwhile.outcome': outcome,
+  })
+  const chat = spanWith(0, { start: 1, end: 100, attributes: { 'gen_ai.operation.name': 'chat' } })
+  const callsOf = (...tools: Span[]) =>
+    runsOf([chat, ...tools]).flatMap(({ steps }) =>
+      steps.flatMap(({ calls }) => calls.map(({ start, end, fate, early: isEarly }) => [start, end, fate, isEarly])),
+    )
+  const [used, other] = [tool(1, 40, 90, early('c1', 'committed')), tool(2, 101, 160, { 'gen_ai.tool.call.id': 'c2' })]
+  expect(callsOf(used, other, tool(3, 101, 103, { 'gen_ai.tool.call.id': 'c1' }))).toEqual([
+    [40, 90, 'committed', true],
+    [101, 160, 'committed', false],
+  ])
+  // Of two without an id the shorter one has waited.
+  expect(callsOf(used, tool(2, 101, 160, {}), tool(3, 102, 103, {}))).toEqual([
+    [40, 90, 'committed', true],
+    [101, 160, 'committed', false],
+  ])
+  const unused = tool(1, 40, 90, early('c1', 'discarded'))
+  expect(callsOf(unused, tool(3, 101, 160, { 'gen_ai.tool.call.id': 'c1' }))).toEqual([
+    [40, 90, 'discarded', true],
+    [101, 160, 'committed', false],
+  ])
+})
+
 test('while its response runs, a call has ended when its function has: by the duration that its open span tells (DT6)', () => {
   const attributes = {
     'gen_ai.operation.name': 'execute_tool',

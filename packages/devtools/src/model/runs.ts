@@ -91,6 +91,7 @@ interface Around {
 
 function runOf(root: Span, parts: Parts, tree: SpanTree, { inside, synthetic }: Around): Run {
   const { attributes, resource } = root
+  const dialect = dialectOf(synthetic ? (parts.responses[0] ?? parts.tools[0] ?? root) : root)
   const steps = stepsOf(parts, tree, (tool) => inside.get(tool) ?? [])
   const responses = steps.flatMap((step) => step.responses)
   const first = parts.responses[0]
@@ -103,7 +104,8 @@ function runOf(root: Span, parts: Parts, tree: SpanTree, { inside, synthetic }: 
   const link = attributes['meanwhile.run.resumed'] === true ? root.links[0] : undefined
   return {
     key: keyOf(root),
-    dialect: dialectOf(synthetic ? (parts.responses[0] ?? parts.tools[0] ?? root) : root),
+    dialect,
+    early: dialect === 'meanwhile' || steps.some(({ calls }) => calls.some(({ early }) => early)),
     service: text(resource, 'service.name') ?? '',
     state: synthetic ? (end === undefined ? 'running' : 'completed') : stateOf(root),
     start: Math.min(...all.map(({ start }) => start)),

@@ -2,7 +2,7 @@
 
 import type { Span } from '../span.ts'
 import { number, text } from './attributes.ts'
-import { callIdOf, callOf, responseOf } from './facts.ts'
+import { callIdOf, callOf, responseOf, toolOf } from './facts.ts'
 import type { Call, Run, Step } from './run.ts'
 import type { SpanTree } from './tree.ts'
 
@@ -74,7 +74,9 @@ function placeResponses(responses: readonly Span[], numbers: (span: Span) => num
 function callsOf(step: number, tools: readonly Span[], inner: (tool: Span) => readonly Run[]): Call[] {
   const groups: Span[][] = []
   const latest = new Map<string, Span[]>()
+  const waits = waitsForEarly(tools)
   for (const span of tools) {
+    if (waits.has(span)) continue
     const id = callIdOf(span.attributes) ?? span.spanId
     const known = latest.get(id)
     if (known && !known.some((other) => attemptOf(other) === attemptOf(span))) {
@@ -90,6 +92,27 @@ function callsOf(step: number, tools: readonly Span[], inner: (tool: Span) => re
     const executions = [...spans].sort((a, b) => attemptOf(a) - attemptOf(b) || a.start - b.start)
     return callOf(`${step}-${first?.spanId}`, executions, executions.flatMap(inner))
   })
+}
+
+/**
+ * The spans of another library that only waited for calls that `eager()` had started. Without call ids the first ones to end of the same
+ * tool: waiting is short.
+ */
+function waitsForEarly(tools: readonly Span[]): ReadonlySet<Span> {
+  const modeOf = ({ attributes }: Span) => text(attributes, 'meanwhile.dispatch.mode')
+  const theirs = tools.filter((span) => modeOf(span) === undefined)
+  theirs.sort((a, b) => (a.end ?? Number.POSITIVE_INFINITY) - (b.end ?? Number.POSITIVE_INFINITY))
+  const waits = new Set<Span>()
+  for (const early of tools) {
+    if (modeOf(early) !== 'early' || text(early.attributes, 'meanwhile.outcome') === 'discarded') continue
+    const isIts = (span: Span) => {
+      const id = callIdOf(span.attributes)
+      return id === undefined ? toolOf(span) === toolOf(early) : id === callIdOf(early.attributes)
+    }
+    const wait = theirs.find((span) => !waits.has(span) && isIts(span))
+    if (wait) waits.add(wait)
+  }
+  return waits
 }
 
 const attemptOf = ({ attributes }: Span): number => number(attributes, 'meanwhile.attempt') ?? 1

@@ -107,7 +107,7 @@ function listOf(traces: Traces, asked: URLSearchParams): RunList {
 function detailOf(run: Run, dropped: number): RunDetail {
   const now = Date.now()
   const difference = (layout: Layout) => layout.difference
-  const upTo = run.dialect === 'meanwhile' ? undefined : mostSaved(run, now)
+  const upTo = mostSaved(run, now)
   const saving = {
     after: difference(layoutOf(run, 'after', now)),
     serial: difference(layoutOf(run, 'serial', now)),

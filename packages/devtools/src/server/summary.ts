@@ -1,6 +1,6 @@
 /** What the list of runs shows of a run. */
 
-import { mostSaved } from '../geometry/views.ts'
+import { layoutOf, mostSaved } from '../geometry/views.ts'
 import type { Dialect, Run, RunState, Usage } from '../model/run.ts'
 
 /** One bar of the small picture: what it is, and from where to where in thousandths of the run. */
@@ -21,9 +21,9 @@ export interface Summary {
   readonly calls: number
   readonly usage: Usage
   readonly errors: number
-  /** What early tools saved, in milliseconds. */
+  /** What early tools saved, in milliseconds: as the run measured it, or by the times of its calls. */
   readonly saved?: number
-  /** What early tools could save at most, in milliseconds, in a run of another library. */
+  /** What early tools could save at most, in milliseconds, in a run that has none. */
   readonly upTo?: number
   readonly continues?: string
   readonly spark: readonly Spark[]
@@ -31,7 +31,9 @@ export interface Summary {
 
 export function summaryOf(run: Run, now: number): Summary {
   const { key, dialect, service, state, start, usage, calls, errors, steps } = run
-  const upTo = dialect === 'meanwhile' || state === 'running' ? undefined : mostSaved(run, now)
+  const isRunning = state === 'running'
+  const upTo = isRunning ? undefined : mostSaved(run, now)
+  const saved = run.saved ?? (run.early && !isRunning ? layoutOf(run, 'after', now).difference : undefined)
   return {
     key,
     dialect,
@@ -46,7 +48,7 @@ export function summaryOf(run: Run, now: number): Summary {
     ...(run.conversation !== undefined && { conversation: run.conversation }),
     ...(run.title !== undefined && { title: run.title }),
     ...(run.end !== undefined && { end: run.end }),
-    ...(run.saved !== undefined && { saved: run.saved }),
+    ...(saved !== undefined && { saved }),
     ...(run.continues !== undefined && { continues: run.continues }),
     ...(upTo !== undefined && { upTo }),
     steps: steps.length,
