@@ -1,7 +1,8 @@
 /** Computes what starting early has saved in one step, from the times of its calls. */
 
 import type { Budget } from './budget.ts'
-import { makespan, type Place } from './makespan.ts'
+import { heldBack } from './held-back.ts'
+import { makespan, type Place, type Work } from './makespan.ts'
 import type { CallSavings, StepSavings } from './savings.ts'
 
 /** The calls of one step. Times are relative to the start of its model call. */
@@ -18,7 +19,11 @@ export interface StepCalls extends Pick<StepSavings, 'step' | 'streamMs' | 'stoo
 
 export function savingsOf(of: StepCalls): StepSavings {
   const { step, slots, streamMs, stoodMs, executed, discarded, limits, unknownMs = 0 } = of
-  const works = [...executed.map((call) => ({ ms: workedMs(call), at: limits?.get(call.tool) })), { ms: unknownMs }]
+  const held = heldBack([...executed, ...discarded], { slots, limits, stoodMs })
+  const works: Work[] = executed.map((call) => {
+    return { ms: workedMs(call), at: limits?.get(call.tool), after: held.get(call) ?? 0 }
+  })
+  works.push({ ms: unknownMs })
   const isEarly = discarded.length > 0 || executed.some(({ evidence }) => evidence)
   const ends = executed.map(({ startedMs = 0, durationMs }) => micro(startedMs + durationMs))
   const actualMs = ends.reduce((end, one) => Math.max(end, one), micro(stoodMs + unknownMs))

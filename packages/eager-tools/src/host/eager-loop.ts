@@ -3,6 +3,7 @@
 import { messageOf, type Run } from '@meanwhile/core'
 import { Breaker } from '../breaker.ts'
 import { Budget } from '../budget.ts'
+import { emitWarning, observe } from '../emit-warning.ts'
 import type { StepSavings } from '../savings.ts'
 import { type Clearing, clearing } from './clearing.ts'
 import type { EarlyCall } from './early-call.ts'
@@ -124,14 +125,18 @@ export class EagerLoop {
   warn({ code, message }: Parameters<Run['warn']>[0]): void {
     const { onWarning } = this.settings
     if (!onWarning) {
-      emitWarning(code, message)
+      emitWarning('eager', code, message)
       return
     }
     // Warnings arise in the middle of a change of state, which an error must not leave half done.
     observe(
       () => onWarning({ code, message, source: 'eager' }),
       (error) =>
-        emitWarning('observer-failed', `onWarning threw: ${messageOf(error)}. It had received ${code}: ${message}`),
+        emitWarning(
+          'eager',
+          'observer-failed',
+          `onWarning threw: ${messageOf(error)}. It had received ${code}: ${message}`,
+        ),
     )
   }
 
@@ -143,26 +148,3 @@ export class EagerLoop {
     this.warn({ code, message })
   }
 }
-
-/** Calls a function of the user. An error does not reach the caller, and neither does the rejection of a promise. */
-function observe(call: () => unknown, failed: (error: unknown) => void): void {
-  try {
-    Promise.resolve(call()).catch(failed)
-  } catch (error) {
-    failed(error)
-  }
-}
-
-/** Warnings emitted by this process. Each is emitted once, even if every request makes its own `eager()`. */
-const emitted = new Set<string>()
-
-function emitWarning(code: string, message: string): void {
-  if (emitted.has(`${code} ${message}`) || emitted.size > MOST_WARNINGS) return
-  emitted.add(`${code} ${message}`)
-  if (typeof globalThis.process?.emitWarning === 'function')
-    globalThis.process.emitWarning(message, { type: 'MeanwhileWarning', code })
-  else console.warn(`eager: ${message}`)
-}
-
-/** The maximum number of warnings that a process emits. */
-const MOST_WARNINGS = 100

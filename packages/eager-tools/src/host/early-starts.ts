@@ -24,6 +24,8 @@ export interface HostStep {
   readonly toolConcurrency?: number | undefined
   /** How many early calls may execute at once. Default: as many as the host executes. */
   readonly earlySlots?: number | undefined
+  /** How long a response may be silent before another one is requested in its place, in milliseconds: `hold` begins after that. */
+  readonly silence?: number | undefined
   /** The response has ended, and until then `mayStart` of the tool has kept a call with this id from starting. */
   keptBack?(id: string | undefined): void
   /**

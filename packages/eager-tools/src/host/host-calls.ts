@@ -69,7 +69,7 @@ export class HostCalls {
       started: () => this.#hold.begin(),
     })
     this.#requests = new HostRequests(loop, run, this.#starts)
-    this.#hold = new Hold(hold, () => void this.release())
+    this.#hold = new Hold(hold, options.silence, () => void this.release())
   }
 
   get stage(): Stage {
