@@ -24,14 +24,10 @@ export interface Schedule {
   readonly end: number
 }
 
-interface Running {
-  readonly ends: number
-  readonly at: Place | undefined
-}
-
 /**
  * The total time. Work starts in order as soon as a slot is free. Work that waits for its tool's limit holds no slot
- * and does not delay what follows. With one slot the result is the sum, if no work has to wait for its `after`.
+ * and does not delay what follows: when the tool has room, it comes after what waits for a slot by then. With one slot
+ * the result is the sum, if no work has to wait for its `after`.
  */
 export function makespan(works: readonly Work[], slots: number): number {
   return schedule(works, slots).end
@@ -40,64 +36,47 @@ export function makespan(works: readonly Work[], slots: number): number {
 /** When each call starts under the rules of {@link makespan}. */
 export function schedule(works: readonly Work[], slots: number): Schedule {
   const starts: number[] = works.map(() => 0)
-  const ordered = works.map((work, order) => ({ work, order }))
-  /** By place, the first in order last. */
-  const waiting = new Map<Place | undefined, typeof ordered>()
-  const admit = (one: (typeof ordered)[number]) => {
-    const queue = waiting.get(one.work.at) ?? []
-    waiting.set(one.work.at, queue)
-    insert(queue, one, ({ order }) => order)
-  }
-  /** Those that may not start yet, the next one last. */
-  const kept = ordered.filter(({ work }) => work.after).sort((a, b) => afterOf(b) - afterOf(a))
-  for (const one of ordered.toReversed()) if (!one.work.after) admit(one)
-  const taken = new Map<Place, number>()
-  const hasRoom = (at: Place | undefined) => !at || (taken.get(at) ?? 0) < at.limit
-  const take = (at: Place | undefined, by: 1 | -1) => at && taken.set(at, (taken.get(at) ?? 0) + by)
-
+  const all = works.map((work, order) => ({ ...work, order, from: work.after ?? 0 }))
+  /** What waits for a slot, from `first` on. */
+  const queue = all.filter(({ from }) => from <= 0)
+  let first = 0
+  /** What may not start yet: the next one is last. */
+  const kept = all.filter(({ from }) => from > 0).sort((a, b) => b.from - a.from || b.order - a.order)
+  const places = new Map<Place, { taken: number; readonly waiting: typeof queue }>()
   /** The one that ends first is last. */
-  const running: Running[] = []
+  const running: { readonly ends: number; readonly at: Place | undefined }[] = []
   let now = 0
-  for (;;) {
-    for (let one = kept.at(-1); one && afterOf(one) <= now; one = kept.at(-1)) {
-      kept.pop()
-      admit(one)
-    }
-    while (running.length < slots) {
-      let first: Work | undefined
-      let order = Number.POSITIVE_INFINITY
-      for (const [at, queue] of waiting) {
-        const next = queue.at(-1)
-        if (next && next.order < order && hasRoom(at)) ({ work: first, order } = next)
+
+  const start = () => {
+    for (let one = queue[first]; one && running.length < slots; one = queue[++first]) {
+      const place = one.at && (places.get(one.at) ?? { taken: 0, waiting: [] })
+      if (one.at && place) places.set(one.at, place)
+      if (place && place.taken >= (one.at?.limit ?? 0)) {
+        place.waiting.push(one)
+        continue
       }
-      if (!first) break
-      waiting.get(first.at)?.pop()
-      take(first.at, 1)
-      starts[order] = now
-      insert(running, { ends: now + first.ms, at: first.at }, ({ ends }) => ends)
+      if (place) place.taken++
+      starts[one.order] = now
+      const ends = now + one.ms
+      running.splice(running.findLastIndex((other) => other.ends >= ends) + 1, 0, { ends, at: one.at })
     }
-    const [next, end] = [kept.at(-1), running.at(-1)]
-    if (next && !(end && end.ends <= afterOf(next))) now = afterOf(next)
-    else if (!end) return { starts, end: now }
-    else {
-      running.pop()
+  }
+  for (;;) {
+    start()
+    const next = kept.at(-1)
+    const end = running.at(-1)
+    if (next && !(end && end.ends <= next.from)) {
+      now = next.from
+      queue.push(next)
+      kept.pop()
+    } else if (end) {
       now = end.ends
-      take(end.at, -1)
-    }
+      running.pop()
+      const place = end.at && places.get(end.at)
+      if (!place) continue
+      place.taken--
+      start()
+      queue.push(...place.waiting.splice(0, 1))
+    } else return { starts, end: now }
   }
-}
-
-const afterOf = ({ work: { after = 0 } }: { readonly work: Work }): number => after
-
-/** Inserts into a list that is sorted by this number, the largest first. */
-function insert<Item>(list: Item[], one: Item, by: (item: Item) => number): void {
-  let low = 0
-  let high = list.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    const other = list[middle]
-    if (other !== undefined && by(other) >= by(one)) low = middle + 1
-    else high = middle
-  }
-  list.splice(low, 0, one)
 }
