@@ -122,7 +122,7 @@ async function work<Output>(
     const flow = executeTool(hostOf<Output>(options, observed, userContext), entry, entry.call, entry.parent)
     const given = await Promise.race([
       drive(flow, (progress) => {
-        // Without this check the generator would continue after the abort (I14).
+        // Without this check the generator would continue after the abort.
         entry.signal.throwIfAborted()
         report(progress)
       }),

@@ -175,7 +175,7 @@ export class PartCalls {
   }
 
   #announce({ label }: PartCall, id: Id, part: InputStart | CallPart, to: Assembler): void {
-    // The provider runs it, even if its result comes late or in another response (G16). This must be known before the
+    // The provider runs it, even if its result comes late or in another response. This must be known before the
     // name, because a call may start with its name.
     if (part.providerExecuted) to.call(label, { providerResult: null, metadata: this.#kept.keep({ executed: true }) })
     const metadata = ownMetadata(part.providerMetadata)

@@ -48,7 +48,7 @@ export function messagesReader(
   let begun = 0
   const blocks = new Map<Place, Block>()
   const calls = new BlockCalls(inputLimits)
-  // The calls that the provider runs, by id. They are sealed with their results, which are separate blocks (G16).
+  // The calls that the provider runs, by id. They are sealed with their results, which are separate blocks.
   const running = new Map<string, Label>()
   let counts: Counts = {}
   let given: unknown

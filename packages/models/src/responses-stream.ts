@@ -77,7 +77,7 @@ export function responsesReader(
     if (text && !item.isFed) say(item, text, to)
   }
 
-  // The call is announced as the provider's from the start; its stream only reports that it is done (G16).
+  // The call is announced as the provider's from the start; its stream only reports that it is done.
   function run({ label }: Item, item: ProviderCall, to: Assembler): void {
     const name = item.type === 'mcp_call' ? item.name : PROVIDER_CALLS[item.type]
     to.call(label, { id: item.id, name, providerResult: null, metadata: { [provider]: { type: item.type } } })

@@ -29,7 +29,7 @@ export class NeededMembers {
   /** The needed members, when all are complete. `undefined` before that, and if a key occurs twice or a member is not JSON. */
   get input(): Readonly<Record<string, unknown>> | undefined {
     if (this.#values.size < this.#needs.length) return undefined
-    // `fromEntries` also sets a key `__proto__`, an assignment would not (G14).
+    // `fromEntries` also sets a key `__proto__`, an assignment would not.
     return Object.fromEntries(this.#needs.map((key) => [key, this.#values.get(key)]))
   }
 

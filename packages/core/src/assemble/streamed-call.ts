@@ -82,8 +82,7 @@ export class StreamedCall {
   #named(): void {
     this.#nameStands = true
     if (!this.#expand) {
-      // If the name comes late, the call is shown with the arguments that have arrived: it can be closed now, but is not started with needed members
-      // (G8).
+      // If the name comes late, the call is shown with the arguments that have arrived: it can be closed now, but is not started with needed members.
       const needs = this.#context.needsOf(this.#name)
       if (needs?.length) this.#input.need(needs)
       this.#start()
@@ -108,7 +107,7 @@ export class StreamedCall {
     if (!this.#started) return
     this.#show(piece)
     this.#ready(this.#input.ready())
-    // Also if the same delta continued after the brace, because it must not matter where the text is cut (G2).
+    // Also if the same delta continued after the brace, because it must not matter where the text is cut.
     if (this.#input.closedAt !== closedBefore) this.#close()
   }
 

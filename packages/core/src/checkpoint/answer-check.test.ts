@@ -205,6 +205,17 @@ test('no hook, model or tool sees a resume with a wrong answer, and the stored c
   expect((await agent.resume(run.id, answered(first, { chosen: 'b' })).result).text).toBe('Done.')
 })
 
+test.for([0, 1])(
+  'an answer that only the schema of its tool refuses is refused %d agents deep, although the run is cancelled at once (P17, K4)',
+  async (depth) => {
+    const agent = agentOf({ tools: [look, { ...ask, answer: answer.refine(({ chosen }) => chosen !== 'no') }] }, depth)
+    const first = await agent.run('Go')
+    const run = agent.resume(first.checkpoint ?? '', answered(first, { chosen: 'no' }))
+    void run.cancel()
+    await expect(run.result).rejects.toBeInstanceOf(AnswerError)
+  },
+)
+
 test('if one of several answers is wrong, none is accepted (P17, L6)', async () => {
   const model = scriptedModel([respond(call('ask'), call('choose')), respond(say('Done.'))])
   const agent = createAgent({ model, tools: [ask, choose] })

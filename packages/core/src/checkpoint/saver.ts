@@ -86,7 +86,7 @@ export class RunSaver implements Saver<CallEntry> {
       if (turn) await turn
       if (this.#waiting === waiting) this.#waiting = undefined
       const { over, signal } = this.#run
-      // An abort saves nothing, and the checkpoint of a cancel was taken before anything was stopped (K1, K4).
+      // An abort saves nothing, and the checkpoint of a cancel was taken before anything was stopped.
       const checkpoint = waiting.checkpoint ?? (over || signal.aborted ? undefined : this.#take())
       if (checkpoint) await this.#save(checkpoint)
     }

@@ -53,7 +53,7 @@ export class TimeLimit {
         if (turn) await turn
       }
     } finally {
-      // Runs the generator's `finally` blocks. If it still waits for something, they run at its next yield (I14).
+      // Runs the generator's `finally` blocks. If it still waits for something, they run at its next yield.
       if (!closed) await this.#wait(given.return?.())
     }
   }

@@ -74,7 +74,7 @@ function effectWithoutOutcome(
 ): Effect | undefined {
   let gravest = executions.some(({ isEntered }) => isEntered) ? undefined : effectBefore
   for (const one of executions) {
-    // An execution that asks starts again from the beginning when it is answered (L7), and an agent continues from its own checkpoint.
+    // An execution that asks starts again from the beginning when it is answered, and an agent continues from its own checkpoint.
     if (one.hasAsked || nested.some((invocation) => isSameExecution(invocation, one.invocation))) continue
     const effect = mayHaveHappened(one, isLast) ? one.judgement?.effect : undefined
     if (effect && !(gravest && exceeds(gravest, effect))) gravest = effect

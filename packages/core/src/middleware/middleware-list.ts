@@ -47,7 +47,7 @@ function checkMember(one: unknown): void {
     if (nearest) throw refused(`"${one.name}" has the unknown member ${key}; did you mean ${nearest}?`)
   }
   if (given.length > 0) return
-  // A middleware may have only a name (C1) and its own methods, but a method that looks like a hook or wrap is misspelt.
+  // A middleware may have only a name and its own methods, but a method that looks like a hook or wrap is misspelt.
   const [unknown] = Object.keys(one).filter((key) => /^(before|after|wrap)[A-Z]/.test(key) && !(key in NAMES))
   if (unknown)
     throw refused(`"${one.name}" has ${unknown}, and none of the methods of a middleware: ${METHODS.join(', ')}`)

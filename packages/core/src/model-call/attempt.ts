@@ -113,7 +113,7 @@ export function attemptFlow(
     came: ({ error }) => {
       for (const unfollow of following) unfollow()
       const partial = left ? undefined : partialOf(error)
-      // The usage of a failed attempt counts, too (B17).
+      // The usage of a failed attempt counts, too.
       run.addUsage(partial?.usage)
       const brokeOff = left ? 'call_withdrawn' : error === undefined ? undefined : discardCauseOf(error)
       const early = observer.ended?.(attempt, brokeOff) ?? 0

@@ -29,7 +29,7 @@ import { outermost, restoreCalls, resumeCall } from './restore-calls.ts'
  * @throws {CheckpointMismatchError} It belongs to another agent, or a middleware that has asked is missing.
  * @throws {ConfigError} The answers are not an object, or there is an id but no store.
  * @throws {UnknownInterruptError} An answer belongs to no question of the checkpoint.
- * @throws {AnswerError} The middleware that has asked does not accept an answer.
+ * @throws {AnswerError} The middleware or the tool that has asked does not accept an answer.
  * @throws {ContextError} The run continues, and the given context does not fit.
  * @throws {InputError} The final answer was accepted, and a message was sent before that was known.
  */
@@ -42,7 +42,7 @@ export async function load(run: RunState, { from, answers, rerun }: Resumption):
   if (unknown.length > 0) throw new UnknownInterruptError(unknown)
   const { calls, interrupts } = checkpoint
   for (const { address } of interrupts) checkAsker(run, address)
-  await checkAnswers(interrupts, given, { middleware: run.middleware })
+  await checkAnswers(interrupts, given, { middleware: run.middleware, tools: run.config.setup.tools })
   if (!checkpoint.result) await run.userContext.checkFor(run.config)
   run.resumed = { checkpoint, answers: given }
   const open = interrupts.filter(({ id }) => !(id in given))
@@ -60,9 +60,10 @@ export async function load(run: RunState, { from, answers, rerun }: Resumption):
   run.unknown = checkpoint.unknown
   run.calls.abandoned.push(...checkpoint.abandoned)
   run.questions.restore(checkpoint.questions)
-  for (const { id } of interrupts) run.questions.mark(id)
-  for (const one of interrupts)
+  for (const one of interrupts) {
+    run.questions.mark(one.id)
     if (one.id in given && !isNested(one.address)) run.questions.answer(one, given[one.id] as Json)
+  }
   run.values.restore(checkpoint.values)
   if (rerun) run.rerun = rerun
   return checkpoint
@@ -73,7 +74,7 @@ export async function load(run: RunState, { from, answers, rerun }: Resumption):
  * them can save.
  *
  * @throws {CheckpointMismatchError} The tool of an open call is missing.
- * @throws {AnswerError} A tool that has asked, or the asking tool or middleware of an agent that the tool runs, does not accept an answer.
+ * @throws {AnswerError} A tool that the set-up has added or changed, or the asking tool or middleware of an agent in it, does not accept an answer.
  * @throws {CheckpointConflictError} Another process has resumed the checkpoint.
  */
 export async function claim(run: RunState, { checkpoint, answers }: Resumed): Promise<void> {
@@ -125,8 +126,7 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
  */
 function checkAsker(run: RunState, address: Address): void {
   const place = address.find((part, index) => 'middleware' in part || (index > 0 && 'agent' in part))
-  if (!place || !('middleware' in place)) return
-  if (!run.middleware.some(({ name }) => name === place.middleware))
+  if (place && 'middleware' in place && !run.middleware.some(({ name }) => name === place.middleware))
     throw new CheckpointMismatchError(
       run.id,
       `${agentText(run.config.name)} has no middleware ${place.middleware}, which asked a question`,

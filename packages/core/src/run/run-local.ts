@@ -72,7 +72,7 @@ function checkedOptions<Value>(options: CellOptions<Value>): CellOptions<Value> 
 function cellAccessor<Value>(options: CellOptions<Value>): (run: Run) => Cell<Value> {
   const { key } = options
   checkInitial(options)
-  // Shared by all runs, so one run must not be able to change it for another (D2).
+  // Shared by all runs, so one run must not be able to change it for another.
   const initial = freeze(structuredClone(options.initial))
   const owner = {}
   return (run) => {

@@ -214,7 +214,7 @@ export class RunState {
   /** Called when a hook or wrap has thrown. If the error is a question that nothing inside it has asked, it is the question of this hook or wrap. */
   threw(thrown: unknown, by: MiddlewareHook, call?: CallEntry): void {
     if (!(thrown instanceof Interrupt) || call?.isStoppedBy(thrown)) return
-    // The question of another call also arrives here, because nothing may start that must not overtake that call (A22, H14).
+    // The question of another call also arrives here, because nothing may start that must not overtake that call.
     if (call?.asks(thrown) || this.calls.asks(thrown)) return
     if (call) call.ask(thrown, by)
     else if (this.asking?.interrupt !== thrown) this.asking = { interrupt: thrown, by }

@@ -78,7 +78,7 @@ function checkOpen({ signal, halt }: RunState, actor: Actor): void {
   if (isEnding(halt.state)) throw new TypeError('the run has ended')
   const stop = execution?.signal ?? call?.signal
   stop?.throwIfAborted()
-  // A call that had settled was not aborted (K13).
+  // A call that had settled was not aborted.
   if (call?.discarded) throw new ToolDiscardedError(call.id, call.discarded)
 }
 

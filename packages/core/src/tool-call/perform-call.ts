@@ -56,7 +56,7 @@ export async function performCall(run: RunState, entry: CallEntry): Promise<Resu
     const message = await drive(onion(call, entry.parent), (event) => run.calls.events.yielded(entry, event))
     return { message: freeze(told(boundedResult(message, outputLimits))) }
   } catch (error) {
-    // A cancelled call no longer asks a question or stops the run (I4).
+    // A cancelled call no longer asks a question or stops the run.
     const isOver = error instanceof RunStop && entry.cancelled
     if (error instanceof AgentError && !isOver) throw error
     if (entry.signal.aborted) return cutOffResult(run, entry)

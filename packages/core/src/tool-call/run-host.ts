@@ -83,7 +83,7 @@ export class RunHost implements Host<ToolMessage> {
 
   threw(error: unknown, invocation: Invocation): void {
     const entry = this.#entry
-    // The execution starts again only after a question that it asked itself (L7).
+    // The execution starts again only after a question that it asked itself.
     if (!(error instanceof Interrupt) || entry.isStoppedBy(error)) return
     entry.ask(error)
     entry.decide(executionAsked(entry.state, invocation))

@@ -111,9 +111,9 @@ async function make(run: RunState, entry: CallEntry): Promise<ToolMessage> {
     return result
   } catch (thrown) {
     const error = entry.dropped ?? thrown
-    // It stays open, and so do the calls that must not overtake it: they also start after the resume (A22, H14).
+    // It stays open, and so do the calls that must not overtake it: they also start after the resume.
     if (error instanceof RunStop && endOf(entry.state, 'stop') === 'open') end = { stopped: error }
-    // Calls that wait for its slot must no longer start (A12).
+    // Calls that wait for its slot must no longer start.
     else if (run.calls.awaited.includes(entry)) abortCalls(run, error)
     throw error
   } finally {

@@ -65,7 +65,7 @@ export function stoppedInside(entry: CallEntry, messages: readonly Message[]): r
     const isLost = !message && effect && !changesNothing(effect)
     return [{ id: child.id, call: child.call, message, isLost, inside: message ? [] : stoppedInside(child, messages) }]
   })
-  // What the tool of a cancelled call still returns is dropped (I4).
+  // What the tool of a cancelled call still returns is dropped.
   const outcomes = cancelled ? [] : entry.outcomes.save(state.knownOutcomes)
   return insideOf({ id, call, outcomes, runs: entry.outcomes.saveRuns() }, children, messages)
 }

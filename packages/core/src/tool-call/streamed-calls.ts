@@ -34,7 +34,7 @@ export function responseRestored(run: RunState, answer: AssistantMessage, attemp
     const { id } = call
     if (unoffered.includes(id)) calls.table.state.response.unoffered.set(id, resolveAliases(call, setup.tools).name)
     callAnnounced(run, id, attempt ?? 0)
-    // It belongs to this response. An equal call of the response is another call and does not join it (H11).
+    // It belongs to this response. An equal call of the response is another call and does not join it.
     const by = calls.attemptOf(id)
     const entry = calls.get(id)
     if (by !== undefined && entry) entry.decide(alsoRequestedBy(entry.state, by))

@@ -7,13 +7,8 @@ export interface Span {
   ends: number
 }
 
-export function tracerOf({
-  spans,
-  reached,
-}: {
-  readonly spans: Span[]
-  reached(moment: string): void
-}): TracerProvider {
+export function tracerOf(place: { readonly spans: Span[]; reached(moment: string): void }): TracerProvider {
+  const { spans, reached } = place
   const tracer: Tracer = {
     startSpan(name) {
       const own: Span = { name, ends: 0 }
