@@ -117,12 +117,22 @@ test('a call of a broken response is never executed, and the same call of the ne
   }
 })
 
-test('a file, a source and text after a call wait for the end of their attempt (RS2)', async () => {
+test('a file, and text after it, wait for the end of their attempt (RS2)', async () => {
   const file: Part = { type: 'file', mediaType: 'text/plain', data: { type: 'data', data: 'aGk=' } }
-  const source: Part = { type: 'source', sourceType: 'url', id: 's', url: 'http://a' }
-  const broken = [begin, file, source, ...text('of the first'), breaks()]
+  const broken = [begin, file, ...text('of the first'), breaks()]
   const came = await run({ model: resilient([model([broken, [begin, ...text('of the second'), finish()]])], quick) })
   expect(came.content).toEqual([[{ type: 'text', text: 'of the second' }]])
+})
+
+test('a source waits, too, but not the text after it (RS2)', async () => {
+  const source: Part = { type: 'source', sourceType: 'url', id: 's', url: 'http://a' }
+  const broken: Part[] = [begin, source, ...text('Let me ').slice(0, -1), breaks()]
+  const came = await parts(resilient([model([broken, [begin, source, ...text('Let me ', 'look.'), finish()]])], quick))
+  expect(came.flatMap((part) => ('delta' in part ? [part.delta] : part.type === 'source' ? ['source'] : []))).toEqual([
+    'Let me ',
+    'look.',
+    'source',
+  ])
 })
 
 test('inputs of tools are shown live only if that is wanted, and only those of the first attempt (RS2)', async () => {

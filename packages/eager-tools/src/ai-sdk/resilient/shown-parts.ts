@@ -51,6 +51,8 @@ export class ShownParts {
   readonly #open: Map<string, OpenBlock> = new Map()
   /** Its parts that come before the first one that the reader gets. */
   #beginning: (PartOf<'stream-start'> | PartOf<'response-metadata'>)[] = []
+  /** Its parts that wait without keeping back the text after them. */
+  #notes: Part[] = []
   /** The ends of its blocks, which wait. */
   #ends: { readonly block: Block; readonly part: BlockPart }[] = []
   #held: Part[] = []
@@ -67,6 +69,7 @@ export class ShownParts {
     else if (part.type === 'stream-start' || part.type === 'response-metadata') this.#beginning.push(part)
     else if (part.type === 'ping' || part.type === 'raw' || this.#isLive(part)) this.#out(part)
     else if (!this.#isHolding && isBlockPart(part)) this.#showBlock(part)
+    else if (!this.#isHolding && isNote(part)) this.#notes.push(part)
     else {
       this.#isHolding = true
       this.#held.push(part)
@@ -76,6 +79,7 @@ export class ShownParts {
   /** The attempt counts: the reader gets what has waited, and from now on everything. */
   stand(): void {
     this.#stands = true
+    for (const part of this.#notes.splice(0)) this.#out(part)
     for (const { block, part } of this.#ends.splice(0)) if (!block.isClosed) this.#block(block, part)
     for (const part of this.#held.splice(0)) this.#show(part)
     for (const open of this.#open.values()) if (!open.block.text.isWhole) this.#fork(open)
@@ -92,6 +96,7 @@ export class ShownParts {
     this.#begun = { text: 0, reasoning: 0 }
     this.#open.clear()
     this.#beginning = [{ type: 'stream-start', warnings: [] }]
+    this.#notes = []
     this.#ends = []
     this.#held = []
     for (const { text } of [...this.#blocks.text, ...this.#blocks.reasoning]) text.again()
@@ -224,6 +229,14 @@ export class ShownParts {
     if (start) this.#send({ type: 'stream-start', warnings: [...this.#warnings] })
     for (const part of parts) if (part.type === 'response-metadata') this.#send(part)
   }
+}
+
+/** Custom parts that only tell something of their response. Others are sent back to the provider, in their place. */
+const NOTES: ReadonlySet<string> = new Set(['anthropic.message_start'])
+
+/** Whether the place of a part among the others does not matter. */
+function isNote(part: Part): boolean {
+  return part.type === 'source' || (part.type === 'custom' && NOTES.has(part.kind))
 }
 
 function kindOf({ type }: BlockPart): Kind {
