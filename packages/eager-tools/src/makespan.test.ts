@@ -24,6 +24,12 @@ test('a schedule says when each call starts, in the order of the calls (H34)', (
   expect(schedule([], 1)).toEqual({ starts: [], end: 0 })
 })
 
+test('a call that may not start yet holds no slot, and takes the next free one then (H34)', () => {
+  expect(schedule([{ ms: 1, after: 5 }, { ms: 2 }], 1)).toEqual({ starts: [5, 0], end: 6 })
+  expect(schedule([{ ms: 1, after: 1 }, { ms: 2 }, { ms: 3 }], 1)).toEqual({ starts: [2, 0, 3], end: 6 })
+  expect(makespan([{ ms: 2, after: 4 }, { ms: 3 }], Number.POSITIVE_INFINITY)).toBe(6)
+})
+
 test('each call takes the slot that becomes free first (H34)', () => {
   fc.assert(
     fc.property(fc.array(fc.nat({ max: 9 })), fc.integer({ min: 1, max: 4 }), (durations, slots) => {

@@ -4,7 +4,7 @@ import { sealsCalls } from '@meanwhile/core/calls'
 import type { LanguageModel } from 'ai'
 import type { Declared } from '../host/declared.ts'
 import type { EagerLoop } from '../host/eager-loop.ts'
-import type { HostCalls } from '../host/host-calls.ts'
+import { type HostCalls, nextStep } from '../host/host-calls.ts'
 import type { HostTool } from '../host/host-tool.ts'
 import type { AddedOptions } from './added-options.ts'
 import { collected } from './collected.ts'
@@ -95,7 +95,7 @@ export class WatchedModels {
     seals: boolean,
   ): HostCalls | undefined {
     if (step.calls?.again()) return step.calls
-    step.calls = this.#options.loop.step(step.run, {
+    step.calls = nextStep(this.#options.loop, step.run, {
       tools: this.#hostTools(step, request),
       model: { provider, id },
       signal: request.abortSignal,
