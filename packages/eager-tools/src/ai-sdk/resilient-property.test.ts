@@ -46,7 +46,7 @@ type Cut = typeof cut extends fc.Arbitrary<infer Value> ? Value : never
 
 const FILE: SdkPart = { type: 'file', mediaType: 'text/plain', data: { type: 'data', data: 'aGk=' } }
 
-/** The parts of an answer. Ids of calls differ in each attempt, those of blocks begin anew, as with real providers. */
+/** The parts of an answer. Ids of calls differ in each attempt, those of blocks are the same, as with real providers. */
 function partsOf(answer: readonly Item[], attempt: number): SdkPart[] {
   const parts = answer.flatMap((one, place): SdkPart[] => {
     if (one.kind === 'file') return [FILE]

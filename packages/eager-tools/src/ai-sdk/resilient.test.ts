@@ -215,7 +215,7 @@ test('text: hold shows nothing before an attempt has ended well (RS4)', async ()
   expect(came.shown).toBe('Let us see.|')
 })
 
-test('JSON is held, so that other spacing in the next attempt is no error (RS5)', async () => {
+test('JSON is held, so other spacing in the next attempt does no harm (RS5)', async () => {
   const broken = [begin, ...text('{"a":', '"he').slice(0, -1), breaks()]
   const spaced = [begin, ...text('{ "a" :', ' "hello" }'), finish()]
   const result = streamText({
@@ -410,7 +410,7 @@ test('usage is the sum of what was reported, and the attempts without a report a
   expect([plain.usage, plain.metadata]).toEqual([{ input: 10, output: 5 }, undefined])
 })
 
-test('warnings tell of each failed attempt, and keep those of all models (RS10)', async () => {
+test('warnings name each failed attempt, and keep those of all models (RS10)', async () => {
   const warned = (message: string): Part => ({ type: 'stream-start', warnings: [{ type: 'other', message }] })
   const first = model([[warned('one'), breaks()]], { modelId: 'a' })
   const second = model([[warned('two'), ...text('Well'), finish()]], { modelId: 'b' })

@@ -87,7 +87,7 @@ export class ShownParts {
     this.#begin()
   }
 
-  /** The attempt has failed, and another one begins. `warning`: what the reader should know of it. */
+  /** The attempt has failed, and another one begins. `warning`: what the reader is told. */
   again(warning: string): void {
     for (const part of this.#beginning) if (part.type === 'stream-start') this.#warnings.push(...part.warnings)
     this.#warnings.push({ type: 'other', message: warning })
@@ -171,7 +171,7 @@ export class ShownParts {
     else this.#ends.push({ block, part: end })
   }
 
-  /** The attempt says something else than the reader has: the block begins anew, with all that the attempt has said in it. */
+  /** The attempt has other text than the reader: a new block begins, with all that the attempt has written in it. */
   #fork(open: OpenBlock): void {
     const { kind, text } = open.block
     const place = this.#blocks[kind].indexOf(open.block)
@@ -184,7 +184,7 @@ export class ShownParts {
     })
     open.block = block
     this.#begun[kind] = this.#blocks[kind].length
-    const delta = block.text.add(text.said)
+    const delta = block.text.add(text.written)
     if (!delta) return
     this.characters += delta.length
     this.#block(block, { type: `${kind}-delta`, id: block.id, delta })
