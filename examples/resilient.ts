@@ -1,5 +1,5 @@
-// A response that breaks off in the middle, in the AI SDK's own loop, without and with resilient(). The second model says the same beginning
-// and goes on: the reader gets one text, and the mail is sent once. No key: endpoints of the harness answer.
+// A response that breaks off in the middle, in the AI SDK's own loop, without and with resilient(). The second model begins with the same
+// words and goes on: the reader gets one text, and the mail is sent once. No key: endpoints of the harness answer.
 
 import { createOpenAI } from '@ai-sdk/openai'
 import { call, respond, say } from '@meanwhile/core/testing'

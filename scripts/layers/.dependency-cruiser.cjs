@@ -177,19 +177,19 @@ module.exports = {
     },
     {
       name: 'drop-ins-stand-beside-each-other',
-      comment: 'What they share is in host/, which knows none of the libraries that they are for.',
+      comment: 'What they share is in host/ and resilient/, which know none of the libraries that they are for.',
       severity: 'error',
-      from: { path: '^packages/eager-tools/src/(host|ai-sdk|langchain|openai-agents)/', pathNot: tests },
+      from: { path: '^packages/eager-tools/src/(host|resilient|ai-sdk|langchain|openai-agents)/', pathNot: tests },
       to: {
         path: '^packages/eager-tools/src/(ai-sdk|langchain|openai-agents)/',
         pathNot: '^packages/eager-tools/src/$1/',
       },
     },
     {
-      name: 'the-host-engine-needs-no-library',
+      name: 'the-shared-engines-need-no-library',
       severity: 'error',
-      from: { path: '^packages/eager-tools/src/host/', pathNot: tests },
-      to: { pathNot: '^packages/(core|eager-tools)/' },
+      from: { path: '^packages/eager-tools/src/(host|resilient)/', pathNot: tests },
+      to: { pathNot: '^(packages/(core|eager-tools)|node_modules/@opentelemetry/api)/' },
     },
     {
       name: 'eager-tools-needs-no-drop-in',

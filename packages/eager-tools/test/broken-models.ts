@@ -11,7 +11,7 @@ globalThis.AI_SDK_LOG_WARNINGS = false
 type Stream = Awaited<ReturnType<MockLanguageModelV4['doStream']>>['stream']
 export type SdkPart = Stream extends ReadableStream<infer Value> ? Value : never
 
-/** A step of a played response: emit a part, wait, break off, or stay silent for ever. */
+/** A step of a played response: emit a part, wait, break off, or stay silent forever. */
 export type Part = SdkPart | { readonly wait: number } | { readonly breaks: unknown } | { readonly stalls: true }
 
 export const breaks = (error: unknown = new Error('socket hang up')): Part => ({ breaks: error })

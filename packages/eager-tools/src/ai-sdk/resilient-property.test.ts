@@ -46,7 +46,7 @@ type Cut = typeof cut extends fc.Arbitrary<infer Value> ? Value : never
 
 const FILE: SdkPart = { type: 'file', mediaType: 'text/plain', data: { type: 'data', data: 'aGk=' } }
 
-/** The parts of an answer. Ids of calls differ in each attempt, those of blocks begin anew, as with real providers. */
+/** The parts of an answer. Ids of calls differ in each attempt, those of blocks are the same, as with real providers. */
 function partsOf(answer: readonly Item[], attempt: number): SdkPart[] {
   const parts = answer.flatMap((one, place): SdkPart[] => {
     if (one.kind === 'file') return [FILE]
@@ -73,7 +73,7 @@ function brokenOff(answer: readonly Item[], { at, way }: Cut, attempt: number): 
 
 const options = { retries: 3, backoff: { baseDelay: 0 } }
 const done = [begin, ...block('text', '0', 'Done.'), finish()]
-const runs = propertyRuns({ small: 100, middle: 1_000, whole: 20_000 })
+const runs = propertyRuns({ small: 40, middle: 500, whole: 20_000 })
 
 /** The content of a message without the ids of its calls, which are those of an attempt. */
 const withoutIds = (content: readonly (readonly object[])[]) =>

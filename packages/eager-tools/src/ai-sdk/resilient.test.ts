@@ -117,12 +117,22 @@ test('a call of a broken response is never executed, and the same call of the ne
   }
 })
 
-test('a file, a source and text after a call wait for the end of their attempt (RS2)', async () => {
+test('a file, and text after it, wait for the end of their attempt (RS2)', async () => {
   const file: Part = { type: 'file', mediaType: 'text/plain', data: { type: 'data', data: 'aGk=' } }
-  const source: Part = { type: 'source', sourceType: 'url', id: 's', url: 'http://a' }
-  const broken = [begin, file, source, ...text('of the first'), breaks()]
+  const broken = [begin, file, ...text('of the first'), breaks()]
   const came = await run({ model: resilient([model([broken, [begin, ...text('of the second'), finish()]])], quick) })
   expect(came.content).toEqual([[{ type: 'text', text: 'of the second' }]])
+})
+
+test('a source waits, too, but not the text after it (RS2)', async () => {
+  const source: Part = { type: 'source', sourceType: 'url', id: 's', url: 'http://a' }
+  const broken: Part[] = [begin, source, ...text('Let me ').slice(0, -1), breaks()]
+  const came = await parts(resilient([model([broken, [begin, source, ...text('Let me ', 'look.'), finish()]])], quick))
+  expect(came.flatMap((part) => ('delta' in part ? [part.delta] : part.type === 'source' ? ['source'] : []))).toEqual([
+    'Let me ',
+    'look.',
+    'source',
+  ])
 })
 
 test('inputs of tools are shown live only if that is wanted, and only those of the first attempt (RS2)', async () => {
@@ -205,7 +215,7 @@ test('text: hold shows nothing before an attempt has ended well (RS4)', async ()
   expect(came.shown).toBe('Let us see.|')
 })
 
-test('JSON is held, so that other spacing in the next attempt is no error (RS5)', async () => {
+test('JSON is held, so other spacing in the next attempt does no harm (RS5)', async () => {
   const broken = [begin, ...text('{"a":', '"he').slice(0, -1), breaks()]
   const spaced = [begin, ...text('{ "a" :', ' "hello" }'), finish()]
   const result = streamText({
@@ -400,7 +410,7 @@ test('usage is the sum of what was reported, and the attempts without a report a
   expect([plain.usage, plain.metadata]).toEqual([{ input: 10, output: 5 }, undefined])
 })
 
-test('warnings tell of each failed attempt, and keep those of all models (RS10)', async () => {
+test('warnings name each failed attempt, and keep those of all models (RS10)', async () => {
   const warned = (message: string): Part => ({ type: 'stream-start', warnings: [{ type: 'other', message }] })
   const first = model([[warned('one'), breaks()]], { modelId: 'a' })
   const second = model([[warned('two'), ...text('Well'), finish()]], { modelId: 'b' })

@@ -10,7 +10,7 @@ import { type Model, resolvedModel } from './resolved-model.ts'
 /** The options of `resilient()` in the AI SDK. */
 export interface ResilientOptions extends AttemptOptions<Model> {
   /**
-   * What happens to text when a later attempt says something else: `close` ends the part that was shown and begins a new
+   * What happens to text when a later attempt has other text: `close` ends the part that was shown and begins a new
    * one, `hold` shows nothing before an attempt has ended well. Default `close`. JSON is always held.
    */
   readonly text?: 'close' | 'hold'

@@ -56,14 +56,19 @@ export class Attempts<Model extends object> {
     this.#report(error, shown)
     if (this.#count > this.#rules.retries) return false
     if (finishReason === undefined && !this.#isRepeated({ error })) return false
-    const isOther = this.#given(this.#count + 1) !== this.#given(this.#count)
+    if (this.#given(this.#count + 1) !== this.#given(this.#count)) {
+      this.#waitMs = 0
+      return true
+    }
+    const asked = retryAfter(error)
     const repeat = Math.max(1, this.#count - this.#models.length + 1)
-    this.#waitMs = isOther ? 0 : Math.ceil(Math.max(this.#rules.delay(repeat), retryAfter(error)))
-    return this.#waitMs <= LONGEST_WAIT
+    this.#waitMs = Math.ceil(Math.max(this.#rules.delay(repeat), asked))
+    return asked <= LONGEST_WAIT
   }
 
   /** Resolves when the next attempt begins. Rejects when this signal aborts before. */
   async next(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
     if (this.#waitMs > 0) await pause(this.#waitMs, signal)
     this.#count++
     this.#span?.setAttribute('meanwhile.resilient.attempts', this.#count)

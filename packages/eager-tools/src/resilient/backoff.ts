@@ -31,10 +31,9 @@ export function backoff(options: BackoffOptions = {}): (repeat: number) => numbe
   return (repeat) => Math.min(baseDelay * 2 ** (repeat - 1), maxDelay) * (1 + random() * jitter)
 }
 
-/** Waits; an abort ends the wait at once, with the signal's reason. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted()
-  await new Promise<void>((resolve, reject) => {
+/** Waits; an abort ends the wait at once, with the signal's reason. The signal must not have aborted before. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise<void>((resolve, reject) => {
     const timer = setTimeout(() => {
       unfollow()
       resolve()

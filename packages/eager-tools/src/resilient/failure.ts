@@ -1,4 +1,4 @@
-/** What an error of a model call says: whether the same request may succeed, when, and its name on a span. */
+/** What an error of a model call means: whether the same request may succeed, when, and its name on a span. */
 
 import { ModelError } from '@meanwhile/core'
 
@@ -43,7 +43,7 @@ export function retryAfter(error: unknown): number {
   return until > 0 ? until : 0
 }
 
-/** The `error.type` of a failed attempt: a code of ours, an HTTP status, or the name of the error. It has no text of a provider. */
+/** The `error.type` of a failed attempt: our own code, an HTTP status, or the name of the error. It has no text of a provider. */
 export function errorType(error: unknown): string {
   if (error instanceof ModelError) return error.code
   const { statusCode } = fieldsOf(error)

@@ -29,7 +29,7 @@ const BLOCK_PARTS: ReadonlySet<string> = new Set<BlockPart['type']>([
   'reasoning-end',
 ])
 
-/** Whether the model has said something, and not only that it is there. */
+/** Whether it is something that the model has written, and not only a sign of life. */
 export function isOutput(part: Part): boolean {
   switch (part.type) {
     case 'text-delta':

@@ -36,7 +36,7 @@ export function resilientModel(models: Models<Model>, rules: ModelRules): Model 
     get supportedUrls() {
       return commonUrls(models)
     },
-    // JSON is read as one text, which cannot begin anew.
+    // JSON is read as one text, which cannot begin a second time.
     doStream: (request) =>
       joinedAnswer(attempts(request), request, {
         ...rules,

@@ -51,6 +51,8 @@ export class ShownParts {
   readonly #open: Map<string, OpenBlock> = new Map()
   /** Its parts that come before the first one that the reader gets. */
   #beginning: (PartOf<'stream-start'> | PartOf<'response-metadata'>)[] = []
+  /** Its parts that wait without keeping back the text after them. */
+  #notes: Part[] = []
   /** The ends of its blocks, which wait. */
   #ends: { readonly block: Block; readonly part: BlockPart }[] = []
   #held: Part[] = []
@@ -67,6 +69,7 @@ export class ShownParts {
     else if (part.type === 'stream-start' || part.type === 'response-metadata') this.#beginning.push(part)
     else if (part.type === 'ping' || part.type === 'raw' || this.#isLive(part)) this.#out(part)
     else if (!this.#isHolding && isBlockPart(part)) this.#showBlock(part)
+    else if (!this.#isHolding && isNote(part)) this.#notes.push(part)
     else {
       this.#isHolding = true
       this.#held.push(part)
@@ -76,6 +79,7 @@ export class ShownParts {
   /** The attempt counts: the reader gets what has waited, and from now on everything. */
   stand(): void {
     this.#stands = true
+    for (const part of this.#notes.splice(0)) this.#out(part)
     for (const { block, part } of this.#ends.splice(0)) if (!block.isClosed) this.#block(block, part)
     for (const part of this.#held.splice(0)) this.#show(part)
     for (const open of this.#open.values()) if (!open.block.text.isWhole) this.#fork(open)
@@ -83,7 +87,7 @@ export class ShownParts {
     this.#begin()
   }
 
-  /** The attempt has failed, and another one begins. `warning`: what the reader should know of it. */
+  /** The attempt has failed, and another one begins. `warning`: what the reader is told. */
   again(warning: string): void {
     for (const part of this.#beginning) if (part.type === 'stream-start') this.#warnings.push(...part.warnings)
     this.#warnings.push({ type: 'other', message: warning })
@@ -92,6 +96,7 @@ export class ShownParts {
     this.#begun = { text: 0, reasoning: 0 }
     this.#open.clear()
     this.#beginning = [{ type: 'stream-start', warnings: [] }]
+    this.#notes = []
     this.#ends = []
     this.#held = []
     for (const { text } of [...this.#blocks.text, ...this.#blocks.reasoning]) text.again()
@@ -166,7 +171,7 @@ export class ShownParts {
     else this.#ends.push({ block, part: end })
   }
 
-  /** The attempt says something else than the reader has: the block begins anew, with all that the attempt has said in it. */
+  /** The attempt has other text than the reader: a new block begins, with all that the attempt has written in it. */
   #fork(open: OpenBlock): void {
     const { kind, text } = open.block
     const place = this.#blocks[kind].indexOf(open.block)
@@ -179,7 +184,7 @@ export class ShownParts {
     })
     open.block = block
     this.#begun[kind] = this.#blocks[kind].length
-    const delta = block.text.add(text.said)
+    const delta = block.text.add(text.written)
     if (!delta) return
     this.characters += delta.length
     this.#block(block, { type: `${kind}-delta`, id: block.id, delta })
@@ -224,6 +229,14 @@ export class ShownParts {
     if (start) this.#send({ type: 'stream-start', warnings: [...this.#warnings] })
     for (const part of parts) if (part.type === 'response-metadata') this.#send(part)
   }
+}
+
+/** Custom parts that only tell something of their response. Others are sent back to the provider, in their place. */
+const NOTES: ReadonlySet<string> = new Set(['anthropic.message_start'])
+
+/** Whether the place of a part among the others does not matter. */
+function isNote(part: Part): boolean {
+  return part.type === 'source' || (part.type === 'custom' && NOTES.has(part.kind))
 }
 
 function kindOf({ type }: BlockPart): Kind {
