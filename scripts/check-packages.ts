@@ -1,6 +1,6 @@
-// Checks what a user installs: packs every package and tests the tarballs. Each is installed by itself into an empty project with its peers,
-// imported on the oldest supported Node and on the Node of this repository, type-checked as users do, and bundled; then all are installed
-// together, and type-checked with the oldest supported TypeScript. With --sizes the measured bundle sizes become the budget.
+// Checks what a user installs: packs every package and tests the tarballs. Each is tested in a project that has only it and its peers: imported on
+// the oldest supported Node and on the Node of this repository, type-checked as users do, and bundled; then all together are type-checked with the
+// oldest supported TypeScript. With --sizes the measured bundle sizes become the budget.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -9,33 +9,43 @@ import { checkAlone } from './packages/alone.ts'
 import { keepAsBudget } from './packages/bundles.ts'
 import { installNodes } from './packages/nodes.ts'
 import { checkOldTelemetry } from './packages/old-telemetry.ts'
-import { failures, step } from './packages/step.ts'
-import { checkTogether } from './packages/together.ts'
+import { command, failures, step } from './packages/step.ts'
+import { checkTogether, installTogether } from './packages/together.ts'
 import type { Compiler } from './packages/types.ts'
 import { packAll } from './packages/workspace.ts'
 
 const compiler: Compiler = {
   version: '7',
-  tsc: join(createRequire(import.meta.url).resolve('@typescript/native/package.json'), '../bin/tsc'),
+  // Each of its checkers would find out the types of the libraries for itself.
+  tsc: [
+    join(createRequire(import.meta.url).resolve('@typescript/native/package.json'), '../bin/tsc'),
+    '--checkers',
+    '1',
+  ],
   // The other reading, `nodenext`, is tried on all packages together: what a package lacks by itself is missing in both.
   readings: ['bundler'],
 }
 
 const oldest: Compiler = {
   version: '5.9',
-  tsc: join(import.meta.dirname, 'packages/node_modules/typescript/bin/tsc'),
+  tsc: [join(import.meta.dirname, 'packages/node_modules/typescript/bin/tsc')],
   readings: ['nodenext'],
 }
 
 async function check(folder: string): Promise<void> {
   const packages = await packAll(folder)
+  const linter = join(import.meta.dirname, 'packages/lint-tarballs.ts')
+  const tarballs = packages.map(({ tarball }) => tarball)
+  await command('the tarballs have no known mistakes', process.execPath, [linter, ...tarballs])
   const nodes = await step('install the Nodes', () =>
     installNodes(
       join(folder, 'nodes'),
       packages.map(({ manifest }) => manifest),
     ),
   )
-  const bench = { folder, packages, nodes: nodes ?? [], compiler, oldest }
+  const together = await installTogether(folder, packages)
+  if (together === undefined) return
+  const bench = { folder, together, packages, nodes: nodes ?? [], compiler, oldest }
   await Promise.all(packages.map((one) => checkAlone(one, bench)))
   await checkTogether(bench)
   await checkOldTelemetry(bench)

@@ -8,9 +8,14 @@ import type { DefaultTheme } from 'vitepress'
 export const search: NonNullable<DefaultTheme.Config['search']> = {
   provider: 'local',
   options: {
-    _render: async (source, env, md) => {
-      const html = await md.renderAsync(source, env)
-      return env.relativePath.startsWith('decisions/') ? '' : html
+    _render(source, env, md) {
+      if (env.relativePath.startsWith('decisions/')) return ''
+      // Without colours: to find them takes most of the time, and the index has only words.
+      const { highlight } = md.options
+      md.options.highlight = null
+      const html = md.render(source, env)
+      md.options.highlight = highlight
+      return html
     },
     miniSearch: {
       searchOptions: {

@@ -4,6 +4,7 @@ import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { checkBundles } from './bundles.ts'
 import type { Node } from './nodes.ts'
+import { partOf } from './part.ts'
 import { project } from './project.ts'
 import { command, step } from './step.ts'
 import { type Compiler, checkTypes } from './types.ts'
@@ -12,6 +13,8 @@ import type { Packed } from './workspace.ts'
 /** The shared tools of all package checks. */
 export interface Bench {
   readonly folder: string
+  /** The project in which all packages are installed. */
+  readonly together: string
   readonly packages: readonly Packed[]
   readonly nodes: readonly Node[]
   /** The TypeScript of this repository, with which each package is checked by itself. */
@@ -43,6 +46,12 @@ const NEEDS: Readonly<Record<string, Needs>> = {
   '@meanwhile/ui/thread-transport': { library: 'ai', peers: ['ai'] },
 }
 
+/**
+ * What npm installs by itself: of the packages that need another one, that with the most dependencies. The projects of the others are parts
+ * of the one with all packages, because npm takes much longer than the checks.
+ */
+const INSTALLED = '@meanwhile/harness'
+
 export async function checkAlone(packed: Packed, bench: Bench): Promise<void> {
   const { manifest, entries } = packed
   const apart = entries.filter((entry) => NEEDS[entry])
@@ -57,26 +66,29 @@ export async function checkAlone(packed: Packed, bench: Bench): Promise<void> {
 
 /** Checks these entries, with only these peers installed. */
 async function checkEntries(
-  { manifest, tarball }: Packed,
+  { manifest }: Packed,
   entries: readonly string[],
   peers: readonly string[],
   bench: Bench,
 ): Promise<void> {
-  const { name, peerDependencies } = manifest
-  const ours = bench.packages.filter((other) => peers.includes(other.manifest.name)).map((other) => other.tarball)
-  const theirs = peers
-    .filter((peer) => !peer.startsWith('@meanwhile/'))
-    .map((peer) => `${peer}@${peerDependencies[peer]}`)
+  const { name } = manifest
   const [first = name] = entries
   const folder = join(bench.folder, `alone-${first.replace('@meanwhile/', '').replaceAll('/', '-')}`)
-  const dependencies = [tarball, ...ours, ...theirs, '@types/node']
-  if (!(await step(`${entries.join(', ')}: install by itself`, () => project(folder, dependencies)))) return
+  const made = await step(`${entries.join(', ')}: has what it needs`, () =>
+    name === INSTALLED
+      ? project(folder, [...tarballs([name, ...peers], bench), '@types/node'])
+      : partOf(bench.together, [name, ...peers, '@types/node'], folder),
+  )
+  if (!made) return
 
   for (const node of bench.nodes) await importAll(entries, node, folder)
   const { compiler } = bench
   await step(`${first}: types with TypeScript ${compiler.version}`, () => checkTypes(entries, compiler, folder))
   await checkBundles(manifest, entries, folder)
 }
+
+const tarballs = (names: readonly string[], { packages }: Bench): readonly string[] =>
+  packages.filter(({ manifest }) => names.includes(manifest.name)).map(({ tarball }) => tarball)
 
 /** Imports export something, and have no side effects. Side effects of another library's import do not count. */
 async function importAll(entries: readonly string[], { path, version }: Node, folder: string): Promise<void> {

@@ -7,14 +7,17 @@ import { runInBrowser } from './browser.ts'
 import { project } from './project.ts'
 import { command, step } from './step.ts'
 import { alike, checkTypes } from './types.ts'
+import type { Packed } from './workspace.ts'
 
-export async function checkTogether({ folder, packages, oldest }: Bench): Promise<void> {
-  const together = join(folder, 'together')
+/** Installs them, and returns the folder of the project; undefined if npm cannot. */
+export function installTogether(folder: string, packages: readonly Packed[]): Promise<string | undefined> {
   const ranges = new Map(packages.flatMap(({ manifest }) => Object.entries(manifest.peerDependencies)))
   const peers = [...ranges].flatMap(([name, range]) => (name.startsWith('@meanwhile/') ? [] : `${name}@${range}`))
   const all = [...packages.map(({ tarball }) => tarball), ...peers, 'zod', '@types/node']
-  if (!(await step('install all in one project', () => project(together, all)))) return
+  return step('install all in one project', () => project(join(folder, 'together'), all))
+}
 
+export async function checkTogether({ together, packages, oldest }: Bench): Promise<void> {
   for (const entries of alike(packages.flatMap((one) => one.entries))) {
     const what = `${entries.join(', ')}: types with TypeScript ${oldest.version}`
     await step(what, () => checkTypes(entries, oldest, together))

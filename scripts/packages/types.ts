@@ -29,7 +29,8 @@ const NEEDS_SKIP = [
 /** A compiler, and the kinds of projects that it reads. */
 export interface Compiler {
   readonly version: string
-  readonly tsc: string
+  /** The path of `tsc`, and its options. */
+  readonly tsc: readonly string[]
   readonly readings: readonly (keyof typeof READINGS)[]
 }
 
@@ -72,7 +73,7 @@ export async function checkTypes(
     }
     const file = `tsconfig.${reading}.json`
     await writeFile(join(folder, file), JSON.stringify({ compilerOptions, files: ['consumer.ts'] }))
-    await output(process.execPath, [tsc, '-p', file], folder)
+    await output(process.execPath, [...tsc, '-p', file], folder)
   }
   if (entries.includes('@meanwhile/core')) await checkSlips(tsc, folder)
 }
@@ -84,14 +85,14 @@ const SLIPS = [
   ["input, effect: 'reversible'", "Property 'compensate' is missing"],
 ] as const
 
-async function checkSlips(tsc: string, folder: string): Promise<void> {
+async function checkSlips(tsc: readonly string[], folder: string): Promise<void> {
   const head =
     "import { type ToolSchema, tool } from '@meanwhile/core'\ndeclare const input: ToolSchema<{ city: string }>\n"
   const slips = SLIPS.map(([slip]) => `tool({ name: 'a', description: 'b', ${slip}, execute: () => 'c' })\n`)
   await writeFile(join(folder, 'slips.ts'), head + slips.join(''))
   const compilerOptions = { ...READINGS.nodenext, strict: true, target: 'es2022', noEmit: true, types: [] }
   await writeFile(join(folder, 'tsconfig.slips.json'), JSON.stringify({ compilerOptions, files: ['slips.ts'] }))
-  const said = await refusal(process.execPath, [tsc, '-p', 'tsconfig.slips.json'], folder)
+  const said = await refusal(process.execPath, [...tsc, '-p', 'tsconfig.slips.json'], folder)
   const untold = SLIPS.filter(([, hint]) => !said.includes(hint))
   if (untold.length > 0) throw new Error(`missing errors: ${untold.join('; ')}\n${said}`)
 }

@@ -18,7 +18,7 @@ export interface Settings {
 /** Inside `node_modules`, where imports find the packages, and which git and other checks ignore. */
 const FOLDER = resolve('node_modules/.user-types')
 
-/** Compiles these files in a project with these settings, and returns what the compiler says. */
+/** Compiles these files in a project with these settings, and returns what the compiler says of them. It may also say something of other files. */
 export async function compiled(settings: Settings, files: readonly string[]): Promise<string> {
   const { version, strict, resolution, types } = settings
   const isNode = types !== 'dom'
@@ -38,7 +38,10 @@ export async function compiled(settings: Settings, files: readonly string[]): Pr
   await mkdir(FOLDER, { recursive: true })
   const config = join(FOLDER, `tsconfig.${version}.${strict}.${resolution}.${types}.json`)
   await writeFile(config, JSON.stringify({ compilerOptions, files }))
-  return run(process.execPath, [COMPILERS[version], '-p', config, '--pretty', 'false'])
+  // Each of TypeScript 7's checkers finds out the types of the libraries for itself.
+  if (version === '7.0.2')
+    return run(process.execPath, [COMPILERS[version], '-p', config, '--pretty', 'false', '--checkers', '1'])
+  return run(process.execPath, [join(import.meta.dirname, 'check-files.ts'), COMPILERS[version], config])
 }
 
 /** Writes a file of a user, and returns its path. */
