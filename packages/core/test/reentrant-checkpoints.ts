@@ -76,8 +76,7 @@ function bare(event: TracedEvent): unknown {
   if (event.type === 'step-end') return { ...event, messages: [] }
   if (event.type === 'step-start') return { ...event, resumed: undefined }
   if (!('toolName' in event)) return event
-  const { toolName: name, ...rest } = event
-  if (event.type === 'tool-start') return { ...rest, maker: undefined }
+  const { toolName: name, makers: _, ...rest } = event
   return event.type === 'tool-progress' ? { ...rest, name } : rest
 }
 
