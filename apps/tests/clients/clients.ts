@@ -69,6 +69,7 @@ export const CLIENTS: Readonly<Record<string, Client>> = {
       ],
     },
   },
+  'CopilotKit 1.74.0': { page: 'copilotkit.tsx', door: 'ag-ui', limits: OF_AG_UI },
   '`HttpAgent` 1.0.0': { door: 'ag-ui', limits: OF_AG_UI },
   '`HttpAgent` 0.0.59': { door: 'ag-ui', limits: OF_AG_UI },
 }
