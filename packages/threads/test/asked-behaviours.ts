@@ -379,9 +379,14 @@ export function askedBehaviours({ newStore, opened }: AskingThreads): void {
     },
   )
 
-  test.for([false, true].flatMap((isInside) => ['123', '312', '231'].map((order) => [isInside, order] as const)))(
-    'calls of one id that a model and two tools make at once each ask, and each has its own end, in an agent inside: %s, in the order %s (W49, AG9)',
-    async ([isInside, order]) => {
+  const orders = [
+    [1, 2, 3],
+    [3, 1, 2],
+    [2, 3, 1],
+  ]
+  test.for([false, true].flatMap((isInside) => orders.map((order) => ({ isInside, order }))))(
+    'calls of one id that a model and two tools make at once each ask, and each has its own end: %j (W49, AG9)',
+    async ({ isInside, order }) => {
       const { agent, ran } = sharing(isInside)
       const threads = opened(newStore(), agent)
       await (await threads.send('t', 'Go')).result
@@ -391,9 +396,9 @@ export function askedBehaviours({ newStore, opened }: AskingThreads): void {
         { decision: 'edit', input: { n: 30 } },
       ]
       const amountOf = ({ payload }: { readonly payload: Json }) => Object(payload).input.n
-      for (const [index, n] of [...order].map(Number).entries()) {
+      for (const [index, n] of order.entries()) {
         const { interrupts } = await threads.read('t')
-        expect(interrupts.map(amountOf).toSorted()).toEqual([...order].slice(index).map(Number).toSorted())
+        expect(new Set(interrupts.map(amountOf))).toEqual(new Set(order.slice(index)))
         const id = interrupts.find((one) => amountOf(one) === n)?.id ?? ''
         await (await threads.answer('t', { [id]: answers[n - 1] ?? null })).result
       }
@@ -406,7 +411,7 @@ export function askedBehaviours({ newStore, opened }: AskingThreads): void {
         // The thread has the result of a call of the turn itself.
         [`${around}pay x`]: isInside ? ['ended', { n: 30 }, false, 'paid 30'] : ['allowed', { n: 30 }],
       })
-      expect(ran.toSorted()).toEqual([1, 30])
+      expect(new Set(ran)).toEqual(new Set([1, 30]))
     },
   )
 
