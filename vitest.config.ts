@@ -63,6 +63,8 @@ function project(name: string, include: string, but: readonly string[] = []): Te
       testTimeout,
       // After a test the requests of all its models are checked.
       hookTimeout: testTimeout,
+      // Vitest would wait for a second.
+      expect: { poll: { timeout: 30_000 } },
       env,
       // The OpenTelemetry packages of the AI SDK contain modules that Node cannot resolve.
       server: { deps: { inline: [/@ai-sdk\/otel/] } },

@@ -1,18 +1,18 @@
-// Measures the shape of core: import cycles, size, state, and how much code one tool call enters. Fails if a figure is above its limit in
-// scripts/shape/held.json, or if a shape that two copies of the packages share changes without another number of its format. With --write the limits are lowered to the current figures; with a reason they are also raised.
+// Measures the shape of core: size, state, and how much code one tool call enters. Fails if a figure is above its limit in scripts/shape/held.json,
+// or if a shape that two copies of the packages share changes without another number of its format. With --write the limits are lowered to the current figures.
 import { currentFormat, formatComplaints, readFormat, writeFormat } from './shape/formats.ts'
 import { complaints, lowerable, readHeld, tightened, writeHeld } from './shape/held.ts'
 import { measure } from './shape/measure.ts'
 import { helpText, OptionError, type ShapeOptions, shapeOptions } from './shape/options.ts'
 import { meanings, shapeTable } from './shape/table.ts'
 
-async function check({ write, raise, list }: ShapeOptions): Promise<number> {
+async function check({ write, list }: ShapeOptions): Promise<number> {
   const shape = await measure()
   if (list !== undefined) {
     console.log([...shape[list].places, `${list}: ${shape[list].value}`].join('\n'))
     return 0
   }
-  const held = write ? tightened(readHeld(), shape, raise) : readHeld()
+  const held = write ? tightened(readHeld(), shape) : readHeld()
   if (write) writeHeld(held)
   console.log(`${shapeTable(shape, held)}\n\nWhat is counted\n${meanings()}`)
   const lower = lowerable(held, shape)

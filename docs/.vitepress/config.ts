@@ -55,6 +55,7 @@ const sidebar = [
     page('Structured output', '/structured-output'),
     page('Eager tools', '/eager-tools'),
     page('Eager tools in other libraries', '/drop-ins'),
+    page('Responses that break off', '/resilient'),
     page('Durable runs', '/durable'),
     page('Testing', '/testing'),
     page('Traces and metrics', '/telemetry'),

@@ -13,13 +13,9 @@ export interface Measured {
   readonly value: number
   /** The counted items, for `--list`. */
   readonly places: readonly string[]
-  /** Shown next to the value. */
-  readonly note?: string
 }
 
 export type FigureName =
-  | 'circles'
-  | 'files-in-circles'
   | 'agent-kb'
   | 'lines'
   | 'files'
@@ -38,15 +34,6 @@ export type Shape = Readonly<Record<FigureName, Measured>>
 export const LONG = 300
 
 export const FIGURES: Readonly<Record<FigureName, Figure>> = {
-  circles: {
-    counts:
-      'The groups of two or more files of core in which each file imports each other one, directly or through others (strongly' +
-      'connected components). Imports of types count, and so does testing/. A group that falls apart is progress and may' +
-      'make two, so the limit is on the next figure.',
-    aim: 0,
-    isHeld: false,
-  },
-  'files-in-circles': { counts: 'The files in these groups.', aim: 0, isHeld: true },
   'agent-kb': {
     counts:
       'createAgent and tool, built, bundled for browsers without @opentelemetry/api, minified and gzipped, in kB of 1,000 bytes: ' +

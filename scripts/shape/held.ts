@@ -1,22 +1,10 @@
-/** The limit of each figure: its value when the limits were last written. */
+/** The limit of each figure. A change that raises one says why in its message. */
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { FIGURE_NAMES, FIGURES, type FigureName, type Measured, type Shape } from './figures.ts'
 
-export interface Held {
-  readonly value: number
-  /** Why the limit was raised. Removed when the figure is back at its old value. */
-  readonly raised?: readonly Raise[]
-}
-
-interface Raise {
-  readonly from: number
-  readonly to: number
-  readonly because: string
-}
-
 /** By the name of a figure. */
-export type HeldFigures = Readonly<Record<string, Held>>
+export type HeldFigures = Readonly<Record<string, number>>
 
 const FILE = 'scripts/shape/held.json'
 
@@ -26,20 +14,11 @@ export const writeHeld = (held: HeldFigures): void => writeFileSync(FILE, `${JSO
 
 const HELD_NAMES = FIGURE_NAMES.filter((name) => FIGURES[name].isHeld)
 
-/** Never above the limit, unless there is a reason. A figure without a limit gets its current value. */
-export function tightened(held: HeldFigures, shape: Shape, reasonToRaise?: string): HeldFigures {
+/** No limit is raised. A figure without a limit gets its current value. */
+export function tightened(held: HeldFigures, shape: Shape): HeldFigures {
   return Object.fromEntries(
-    HELD_NAMES.map((name) => [name, next(held[name], shape[name].value, reasonToRaise)] as const),
+    HELD_NAMES.map((name) => [name, Math.min(held[name] ?? Number.POSITIVE_INFINITY, shape[name].value)] as const),
   )
-}
-
-function next(held: Held | undefined, value: number, reason: string | undefined): Held {
-  if (!held) return { value }
-  if (value > held.value && reason === undefined) return held
-  const raised = (held.raised ?? []).filter(({ from }) => from < value)
-  const all =
-    value > held.value && reason !== undefined ? [...raised, { from: held.value, to: value, because: reason }] : raised
-  return { value, ...(all.length > 0 && { raised: all }) }
 }
 
 /** The reasons why the check fails, one line each. */
@@ -51,16 +30,16 @@ export function complaints(held: HeldFigures, shape: Shape): readonly string[] {
   ]
 }
 
-function complaint(name: FigureName, held: Held | undefined, { value, places }: Measured): readonly string[] {
-  if (!held) return [`${name}: ${FILE} has no limit (--write sets it to the current value)`]
-  if (value <= held.value) return []
+function complaint(name: FigureName, limit: number | undefined, { value, places }: Measured): readonly string[] {
+  if (limit === undefined) return [`${name}: ${FILE} has no limit (--write sets it to the current value)`]
+  if (value <= limit) return []
   const hint = places.length > 0 ? ` (--list ${name} lists what is counted)` : ''
-  return [`${name}: ${shown(value)}, but the limit is ${shown(held.value)}${hint}`]
+  return [`${name}: ${shown(value)}, but the limit is ${shown(limit)}${hint}`]
 }
 
 /** The figures that are below their limits. */
 export function lowerable(held: HeldFigures, shape: Shape): readonly FigureName[] {
-  return HELD_NAMES.filter((name) => shape[name].value < (held[name]?.value ?? 0))
+  return HELD_NAMES.filter((name) => shape[name].value < (held[name] ?? 0))
 }
 
 /** `14,440`, `44.2` */

@@ -3,7 +3,6 @@
 import { readFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { agentKilobytes } from './bundle.ts'
-import { circlesIn } from './circles.ts'
 import { enteredBecauseOfACall } from './entered.ts'
 import { LONG, type Measured, type Shape } from './figures.ts'
 import { mutableOf } from './mutable.ts'
@@ -15,23 +14,13 @@ const SOURCES = join(CORE, 'src')
 export async function measure(): Promise<Shape> {
   // Both run in separate processes while this one parses.
   const elsewhere = Promise.all([agentKilobytes(CORE), enteredBecauseOfACall()])
-  const here = { ...circles(), ...sizes(), ...state() }
+  const here = { ...sizes(), ...state() }
   const [agentKb, entered] = await elsewhere
   return {
     ...here,
     'agent-kb': { value: agentKb, places: [] },
     'call-files': counted([...new Set(entered.map(({ file }) => file))].sort()),
     'call-functions': counted(entered.map(({ file, name }) => `${file}: ${name}`).sort()),
-  }
-}
-
-function circles(): Pick<Shape, 'circles' | 'files-in-circles'> {
-  const found = circlesIn(sourcesIn(SOURCES)).map((circle) => circle.map(named).sort())
-  if (found.length === 0) return { circles: counted([]), 'files-in-circles': counted([]) }
-  const note = `of ${new Intl.ListFormat('en').format(found.map(({ length }) => String(length)))} files`
-  return {
-    circles: { ...counted(found.map((circle) => circle.join(' '))), note },
-    'files-in-circles': counted(found.flat()),
   }
 }
 

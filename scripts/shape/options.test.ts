@@ -8,17 +8,9 @@ test('without options the figures are checked, and nothing is written', () => {
   expect(shapeOptions(['--list', 'lines'])).toEqual({ help: false, write: false, list: 'lines' })
 })
 
-test('limits are raised only with a reason', () => {
-  expect(shapeOptions(['--write', '--raise', ' inner calls have ids '])).toMatchObject({
-    raise: 'inner calls have ids',
-  })
-})
-
 test.each([
-  [['--write', '--raise'], "'--raise <value>' argument missing"],
-  [['--write', '--raise', ' '], '--raise needs a reason'],
-  [['--raise', 'a reason'], '--raise needs --write'],
-  [['--list', 'coffees'], 'no figure is called coffees; the figures are circles, '],
+  [['--list'], "'--list <value>' argument missing"],
+  [['--list', 'coffees'], 'no figure is called coffees; the figures are agent-kb, '],
   [['--list', 'lines', '--write'], '--list cannot be combined with --write'],
   [['--lower'], "Unknown option '--lower'"],
   [['lines'], 'Unexpected argument'],
@@ -28,7 +20,6 @@ test.each([
 })
 
 test('--help names every option and what every figure counts', () => {
-  for (const option of ['--write', '--raise <reason>', '--list <figure>', '--help'])
-    expect(helpText()).toContain(option)
+  for (const option of ['--write', '--list <figure>', '--help']) expect(helpText()).toContain(option)
   for (const name of FIGURE_NAMES) expect(helpText()).toContain(`  ${name}: `)
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { barsOf, barText, worstOf } from './bars.ts'
+import type { Entry } from './cell.ts'
 import { cellsOf } from './cells.ts'
-import type { Entry } from './results.ts'
 import { SCENARIOS } from './scenarios.ts'
 
 function entry(over: Partial<Entry>): Entry {

@@ -1,7 +1,7 @@
 /** The limits for eager tools, and whether the results meet them. */
 
+import type { Entry } from './cell.ts'
 import { type ComparisonRow, comparisonsOf, cpuOverFloor, earlyLag, pacedEager } from './comparison.ts'
-import type { Entry } from './results.ts'
 import { ALL_SCENARIOS } from './scenarios.ts'
 
 /** One limit, and the scenario and wire with the worst value. */

@@ -2,8 +2,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
+import type { Entry } from './cell.ts'
 import { main } from './main.ts'
-import type { Entry } from './results.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()

@@ -1,9 +1,9 @@
 /** Computes the figures of the runs: medians of the runs that count. */
 
 import { WIRE_NAMES, type WireName } from '@meanwhile/harness/server'
+import type { Cell, Entry } from './cell.ts'
 import { baselineOf, WAYS, type Way } from './modes.ts'
 import { NOISE } from './report/noise.ts'
-import type { Cell, Entry } from './results.ts'
 import { isLate, type Made } from './runner.ts'
 import type { Sample } from './sample.ts'
 import type { Scenario } from './scenario.ts'

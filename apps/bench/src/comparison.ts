@@ -1,9 +1,9 @@
 /** Groups entries by scenario and wire, for the tables on the console and in the report. */
 
 import type { WireName } from '@meanwhile/harness/server'
+import type { Entry } from './cell.ts'
 import { milliseconds, NONE, ratio } from './format.ts'
 import { MODES, type Mode, PEERS, type PeerName, type Way } from './modes.ts'
-import type { Entry } from './results.ts'
 import { SHOWN_ORDER } from './scenarios.ts'
 
 /** All results of one scenario. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import type { Entry } from './cell.ts'
 import { type Environment, machineText } from './environment.ts'
 import { type Circumstances, failuresOf, notesOf } from './notes.ts'
-import type { Entry } from './results.ts'
 
 const entry: Entry = {
   scenario: 'f',

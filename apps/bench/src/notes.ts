@@ -1,9 +1,10 @@
 /** The notes that explain the figures. */
 
+import type { Entry } from './cell.ts'
 import { isPaced } from './comparison.ts'
 import type { Environment } from './environment.ts'
 import { count, precise } from './format.ts'
-import type { Entry, Results } from './results.ts'
+import type { Results } from './results.ts'
 import { LATE } from './runner.ts'
 import { range } from './stats.ts'
 import type { TransportLag } from './transport-lag.ts'

@@ -3,6 +3,7 @@
 import { styleText } from 'node:util'
 import { bareTable } from './bare-table.ts'
 import { barsOf, barText } from './bars.ts'
+import type { Entry } from './cell.ts'
 import {
   beside,
   type ComparisonRow,
@@ -18,7 +19,6 @@ import { machineText } from './environment.ts'
 import { NONE, precise, signed, spread } from './format.ts'
 import { MODE_TITLES } from './modes.ts'
 import { type Circumstances, failuresOf, notesOf } from './notes.ts'
-import type { Entry } from './results.ts'
 
 /** A table per scenario, with a row for each wire and a column for each mode; the notes follow. */
 export function tableOf(entries: readonly Entry[], about: Circumstances): string {

@@ -16,9 +16,9 @@ import { type ErrorInfo, RunHandedBackError, RunPoisonedError } from './errors.t
 import { EventWriter } from './event-writer.ts'
 import { messagesRead } from './inbox.ts'
 import { LiveRun } from './live-run.ts'
+import { reportStop } from './report-stop.ts'
 import type { Claim, RunEnd } from './runs-table.ts'
 import { agentOf, type Services } from './services.ts'
-import { reportStop } from './stopped-run.ts'
 import { findCheckpoint, storedCheckpoint } from './stored-checkpoint.ts'
 
 /** The worker, as its runs see it. */

@@ -1,7 +1,6 @@
 /** Checks what callers pass to the methods of durable runs. A wrong or unknown option throws {@link ConfigError} before anything is stored. */
 
 import { type Answers, type CancelMode, ConfigError, checkOptions, type Effect } from '@meanwhile/core'
-import type { ReadOptions } from './event-reader.ts'
 import { CANCEL_MODES } from './runs-table.ts'
 
 export function checkAnswerObject(answers: Answers): void {
@@ -30,6 +29,16 @@ export function resultOptions(options: { readonly signal?: AbortSignal }): typeo
   checkOptions('result', options, { signal: 'abortSignal' })
   checkSignal(options.signal)
   return options
+}
+
+/** The options of `events`. */
+export interface ReadOptions {
+  /** A cursor: reads the events after it. Default: from the beginning. */
+  readonly after?: string
+  /** `false`: ends after the events that are stored now. Default `true`: waits for more, until the run ends. */
+  readonly follow?: boolean
+  /** Aborts the reader, which throws the signal's reason. The run continues. */
+  readonly signal?: AbortSignal
 }
 
 export function readOptions(options: ReadOptions): ReadOptions {

@@ -2,7 +2,7 @@ import { call, respond, say } from '@meanwhile/core/testing'
 import { expect, test } from 'vitest'
 import { QUESTION, recordedRuns, TWO_STEPS } from '../test/recorded-runs.ts'
 import { scripted, status } from '../test/runs.ts'
-import { NothingToRetryError, RunCancelledError } from './index.ts'
+import { NothingToRetryError, type PostgresPool, RunCancelledError } from './index.ts'
 
 const { here, runsOf, work, executed, post, gate, agentOf } = recordedRuns()
 
@@ -12,13 +12,25 @@ test.each(['now', 'after-tools', 'after-model'] as const)(
     const held = gate('hold')
     const script = [respond(call('hold')), respond(call('post')), respond(say('Done.'))]
     const starter = runsOf(agentOf(script, { tools: [held.tool, post] }))
-    await work(runsOf(agentOf(script, { tools: [held.tool, post] })))
+    let reads = () => {}
+    const isRead = new Promise<void>((resolve) => {
+      reads = resolve
+    })
+    const pool: PostgresPool = {
+      connect: () => here.pool.connect(),
+      async query(text, values) {
+        const result = await here.pool.query(text, values)
+        if (text.includes('SELECT cancel') && result.rows[0]?.cancel) setImmediate(reads)
+        return result
+      },
+    }
+    await work(runsOf(agentOf(script, { tools: [held.tool, post] }), { pool }))
     await starter.start('clerk', 'Go', { id: 'run' })
     await held.entered
     await starter.cancel('run', { at })
     if (at !== 'now') {
       // The run has received the cancel, and waits for its tool.
-      await new Promise((resolve) => setTimeout(resolve, 200))
+      await isRead
       held.open()
     }
     await expect(starter.result('run')).rejects.toThrow(RunCancelledError)

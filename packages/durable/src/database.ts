@@ -1,8 +1,15 @@
 /** The PostgreSQL database of durable runs: its client, its tables, and the errors made from PostgreSQL's errors. */
 
 import { CheckpointStoreError, ConfigError, checkOptions } from '@meanwhile/core'
-import type { PostgresClient, PostgresRow } from '@meanwhile/core/stores/postgres'
-import { openPostgres, readOnPrimary, setUpPostgres } from '@meanwhile/core/stores/postgres'
+import {
+  openPostgres,
+  type PostgresClient,
+  type PostgresRow,
+  postgresCode,
+  quotedSchema,
+  readOnPrimary,
+  setUpPostgres,
+} from '@meanwhile/core/stores/postgres'
 import { DurableError, DurableSetUpError, DurableStoreError } from './errors.ts'
 
 /** A `Pool` of `pg`. */
@@ -39,7 +46,7 @@ export class Database {
     if (typeof pool?.query !== 'function' || typeof pool.connect !== 'function')
       throw new ConfigError('pool', 'must have query and connect, as a Pool of pg has')
     this.pool = pool
-    this.schema = checkedSchema(schema)
+    this.schema = schema
     // Fewer than the stores have, so that callers learn of a failure soon. Engines, readers and waiters try again by themselves.
     this.retry = openPostgres({ pool, schema, retries: 3 }, 'setUpDurable').again
   }
@@ -97,8 +104,8 @@ export class Database {
       return await act()
     } catch (cause) {
       if (cause instanceof DurableError || cause instanceof ConfigError) throw cause
-      const problem = this.pool.ending ? ENDED : SET_UP_FAULTS[codeOf(cause)]
-      if (problem === undefined) throw new DurableStoreError(codeOf(cause), { cause })
+      const problem = this.pool.ending ? ENDED : SET_UP_FAULTS[postgresCode(cause)]
+      if (problem === undefined) throw new DurableStoreError(postgresCode(cause), { cause })
       throw new DurableSetUpError(`schema "${this.schema}": ${problem}`, { cause })
     }
   }
@@ -127,7 +134,7 @@ export async function setUpDurable(options: { readonly pool: PostgresPool; reado
     await setUpPostgres({ pool, schema: database.schema })
   } catch (cause) {
     if (cause instanceof CheckpointStoreError) throw new DurableSetUpError(cause.message, { cause })
-    throw new DurableStoreError(codeOf(cause), { cause })
+    throw new DurableStoreError(postgresCode(cause), { cause })
   }
   await database.transaction(async (query) => {
     // Two transactions that make a table at once conflict, in spite of IF NOT EXISTS.
@@ -150,8 +157,8 @@ const COLUMNS = {
  * `postgresSchema` of `@meanwhile/core/stores/postgres`.
  * @throws {ConfigError} `schema` is not a valid name.
  */
-export function durableSchema(schema = 'meanwhile'): string {
-  const name = `"${checkedSchema(schema)}"`
+export function durableSchema(schema?: string): string {
+  const name = quotedSchema(schema)
   return `CREATE SCHEMA IF NOT EXISTS ${name};
 CREATE TABLE IF NOT EXISTS ${name}.runs (
   id text COLLATE "C" PRIMARY KEY,
@@ -198,14 +205,6 @@ CREATE TABLE IF NOT EXISTS ${name}.events (
 /** Goes into the list of tables of a statement: its commit then does not wait for the disk. Only for data that may be lost if the server crashes. */
 export const UNSYNCED = `(SELECT set_config('synchronous_commit', 'off', true)) AS unsynced`
 
-const NAME = /^[a-z_]\w{0,62}$/i
-
-function checkedSchema(schema: string): string {
-  if (typeof schema !== 'string' || !NAME.test(schema))
-    throw new ConfigError('schema', 'must be a name of at most 63 letters, digits and underscores, with no digit first')
-  return schema
-}
-
 const MISSING = 'its tables are missing: call setUpDurable first'
 const ENDED = 'its pool was ended'
 const FOREIGN = 'its tables were made by another version, or by another program'
@@ -217,9 +216,4 @@ const SET_UP_FAULTS: Readonly<Record<string, string>> = {
   '42501': 'the user of the database may not make or use its tables',
   '42703': FOREIGN,
   '42804': FOREIGN,
-}
-
-/** The SQLSTATE of PostgreSQL's error; empty without one. */
-export function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : ''
 }

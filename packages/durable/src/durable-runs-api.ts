@@ -1,9 +1,10 @@
 /** What the callers of durable runs can do with them. */
 
 import type { Answers, CancelMode, CompletedResult, Effect, Json, RunInput, UserMessage } from '@meanwhile/core'
+import type { ReadOptions } from './call-options.ts'
 import type { DurableRun } from './durable-run.ts'
 import type { WakeOptions } from './engine.ts'
-import type { ReadEvent, ReadOptions } from './event-reader.ts'
+import type { ReadEvent } from './event-reader.ts'
 import type { OnStopped } from './stopped-run.ts'
 
 /** The options of `start`. */

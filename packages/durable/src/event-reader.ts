@@ -1,7 +1,7 @@
 /** Reads the events of runs. Readers of the same run in this process share fetched events. */
 
 import type { AgentEvent, CheckpointStore } from '@meanwhile/core'
-import { readOptions } from './call-options.ts'
+import { type ReadOptions, readOptions } from './call-options.ts'
 import type { Changes } from './changes.ts'
 import { coalesced } from './coalesced.ts'
 import type { Database } from './database.ts'
@@ -19,16 +19,6 @@ export interface ReadEvent {
   readonly cursor: string
   /** The event. */
   readonly event: AgentEvent | RunStopped
-}
-
-/** The options of `events`. */
-export interface ReadOptions {
-  /** A cursor: reads the events after it. Default: from the beginning. */
-  readonly after?: string
-  /** `false`: ends after the events that are stored now. Default `true`: waits for more, until the run ends. */
-  readonly follow?: boolean
-  /** Aborts the reader, which throws the signal's reason. The run continues. */
-  readonly signal?: AbortSignal
 }
 
 /** How many batches are fetched at once. */

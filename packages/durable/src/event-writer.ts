@@ -4,8 +4,9 @@
  */
 
 import type { AgentEvent, Message } from '@meanwhile/core'
+import { postgresCode } from '@meanwhile/core/stores/postgres'
 import type { Changes } from './changes.ts'
-import { codeOf, type Database, UNSYNCED } from './database.ts'
+import { type Database, UNSYNCED } from './database.ts'
 import type { RunStopped } from './durable-run.ts'
 
 /** Events whose content the end of their step repeats. */
@@ -150,7 +151,7 @@ export class EventWriter {
         await work()
         return
       } catch (error) {
-        if (codeOf(error) === FOREIGN_KEY_VIOLATION) this.#isOver = true
+        if (postgresCode(error) === FOREIGN_KEY_VIOLATION) this.#isOver = true
         else await pause(Math.min(1_000, 50 * 2 ** failures))
       }
     }

@@ -27,14 +27,21 @@ const story = (step: string) => Array.from({ length: 12 }, (_, word) => [say(`${
 const STORY = [respond(...story('a'), call('look')), respond(...story('b'), call('look')), respond(...story('c'))]
 
 test('a reader in another process sees the events live, and they add up to the messages of the result', async () => {
-  await work(runsOf(agentOf(STORY)))
-  const elsewhere = runsOf(agentOf(STORY), { pool: here.database.pool() })
+  let goOn = () => {}
+  const isRead = new Promise<string>((resolve) => {
+    goOn = () => resolve('seen')
+  })
+  // Its tool ends when the reader has read the words before it.
+  const agent = agentOf(STORY).with({ tools: [{ ...look, execute: () => isRead }] })
+  await work(runsOf(agent))
+  const elsewhere = runsOf(agent, { pool: here.database.pool() })
   await elsewhere.start('clerk', 'Go', { id: 'run' })
   let words = 0
   const read: ReadEvent[] = []
   for await (const one of elsewhere.events('run')) {
     read.push(one)
     if (one.event.type === 'text-delta' && (await elsewhere.get('run'))?.status === 'running') words++
+    if (words > 10) goOn()
   }
   const { messages } = await elsewhere.result('run')
   const events = read.map(({ event }) => event)

@@ -1,3 +1,4 @@
+export type { ReadOptions } from './call-options.ts'
 export {
   durableSchema,
   type PostgresConnection,
@@ -26,6 +27,6 @@ export {
   UnknownAgentError,
   UnknownRunError,
 } from './errors.ts'
-export type { ReadEvent, ReadOptions } from './event-reader.ts'
+export type { ReadEvent } from './event-reader.ts'
 export type { ContextRequest } from './run-context.ts'
 export type { OnStopped, RunOutcome, StoppedRun } from './stopped-run.ts'

@@ -6,7 +6,7 @@ import { Pool } from 'pg'
 import { beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { all, fold, scripted, status, testRuns } from '../test/runs.ts'
-import { type DurableOptions, type DurableRuns, setUpDurable } from './index.ts'
+import { type DurableOptions, type DurableRuns, type PostgresPool, setUpDurable } from './index.ts'
 import { memoryEngine } from './testing.ts'
 
 const here = testRuns()
@@ -32,20 +32,30 @@ beforeEach(async () => {
   }
 })
 
+/** How many times a worker has looked, through the pooler, whether its run was cancelled or has messages. */
+let looks = 0
+
 function pooled(options: Partial<DurableOptions> = {}): DurableRuns {
-  return runsOf(agent, { pool, store: postgresStore({ pool, schema: here.schema }), ...options })
+  const counted: PostgresPool = {
+    connect: () => pool.connect(),
+    query(text, values) {
+      if (text.includes('SELECT cancel')) looks++
+      return pool.query(text, values)
+    },
+  }
+  return runsOf(agent, { pool: counted, store: postgresStore({ pool, schema: here.schema }), ...options })
 }
 
-/** Cancels a run that its worker is at. Returns after how many milliseconds that is known. */
-async function cancelled(runs: DurableRuns): Promise<number> {
+/** Cancels a run whose model is speaking. Returns after how many milliseconds that is known. `meanwhile`: before it is cancelled. */
+async function cancelled(runs: DurableRuns, meanwhile: () => Promise<void>): Promise<number> {
   await runs.start('clerk', 'Go', { id: 'run' })
   await runs.send('run', 'And this.')
   await status(runs, 'run', 'interrupted')
   const [question] = (await runs.get('run'))?.interrupts ?? []
   await runs.answer('run', { [question?.id ?? '']: 'yes' })
   const reading = all(runs.events('run'))
-  // The model has begun to speak.
-  await new Promise((resolve) => setTimeout(resolve, 2_500))
+  looks = 0
+  await meanwhile()
   const begun = Date.now()
   await runs.cancel('run')
   const read = await reading
@@ -58,13 +68,19 @@ test('through PgBouncer in transaction mode runs go on, and readers and workers 
   await setUpDurable({ pool, schema: 'through_a_pooler' })
   const runs = pooled()
   await work(pooled())
-  expect(await cancelled(runs)).toBeLessThan(60_000)
+  await cancelled(runs, () => expect.poll(() => looks, { timeout: 60_000 }).toBeGreaterThan(3))
 })
 
 test('with a listening pool that bypasses PgBouncer, readers and workers are notified at once (DU12)', async () => {
   const runs = pooled({ listen: here.pool })
   await work(pooled({ listen: here.pool }))
-  expect(await cancelled(runs)).toBeLessThan(900)
+  const took = cancelled(runs, async () => {
+    await new Promise((resolve) => setTimeout(resolve, 3_500))
+    // When they begin to listen, when they are notified of the answer, and once in ten seconds.
+    expect(looks).toBeLessThanOrEqual(3)
+  })
+  // Before they look again.
+  expect(await took).toBeLessThan(9_000)
 })
 
 test('many runs at once through PgBouncer end, with two schemas on one pool (DU12)', async () => {

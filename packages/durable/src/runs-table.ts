@@ -2,8 +2,8 @@
 
 import { randomUUID } from 'node:crypto'
 import type { Answers, CancelMode, Effect, Json, UserMessage } from '@meanwhile/core'
-import { type PostgresRow, postgresKey } from '@meanwhile/core/stores/postgres'
-import { codeOf, type Database, UNSYNCED } from './database.ts'
+import { type PostgresRow, postgresCode, postgresKey } from '@meanwhile/core/stores/postgres'
+import { type Database, UNSYNCED } from './database.ts'
 import type { DurableRun, EndStatus, RunStatus } from './durable-run.ts'
 import { type ErrorInfo, UnknownRunError } from './errors.ts'
 import { isRunId } from './given.ts'
@@ -276,7 +276,7 @@ export class RunsTable {
       return row !== undefined
     } catch (error) {
       // The server was still storing it when it was sent again.
-      if (codeOf(error) === UNIQUE_VIOLATION) return true
+      if (postgresCode(error) === UNIQUE_VIOLATION) return true
       throw error
     }
   }

@@ -3,7 +3,12 @@
 import { DBOS, DBOSClient } from '@dbos-inc/dbos-sdk'
 import { Pool } from 'pg'
 import { type DbosOptions, dbosEngine } from '../src/dbos.ts'
-import type { OpenEngine } from './drivers.ts'
+import type { Engine } from '../src/index.ts'
+
+export interface OpenEngine {
+  readonly engine: Engine
+  close(): Promise<void>
+}
 
 const silent = { info() {}, debug() {}, warn() {}, error() {} }
 

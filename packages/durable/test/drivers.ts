@@ -1,17 +1,12 @@
 /** The engines of the tests that kill workers, opened as a process opens them. */
 
 import { PgBoss } from 'pg-boss'
-import type { Engine } from '../src/index.ts'
 import { pgBossEngine } from '../src/pg-boss.ts'
+import type { OpenEngine } from './dbos-driver.ts'
 
 export const DRIVERS = ['pg-boss', 'dbos'] as const
 
 export type DriverName = (typeof DRIVERS)[number]
-
-export interface OpenEngine {
-  readonly engine: Engine
-  close(): Promise<void>
-}
 
 /** `worker`: the name of the process, if it is a worker. `heartbeat`: milliseconds between two heartbeats, on DBOS. */
 export async function openEngine(

@@ -15,6 +15,8 @@ test('a call that waits for its tool’s limit holds no slot (H34)', () => {
   const at: Place = { limit: 1 }
   expect(makespan([{ ms: 4, at }, { ms: 4, at }, { ms: 8 }], 2)).toBe(8)
   expect(makespan([{ ms: 4, at }, { ms: 4, at }, { ms: 1 }], Number.POSITIVE_INFINITY)).toBe(8)
+  // The slot goes to what has waited for a slot alone.
+  expect(makespan([{ ms: 1, at }, { ms: 1, at }, { ms: 2 }, { ms: 2 }], 2)).toBe(3)
 })
 
 test('a schedule says when each call starts, in the order of the calls (H34)', () => {
@@ -22,6 +24,12 @@ test('a schedule says when each call starts, in the order of the calls (H34)', (
   expect(schedule(of(3, 1, 2), 2)).toEqual({ starts: [0, 0, 1], end: 3 })
   expect(schedule([{ ms: 4, at }, { ms: 4, at }, { ms: 8 }], 2)).toEqual({ starts: [0, 4, 0], end: 8 })
   expect(schedule([], 1)).toEqual({ starts: [], end: 0 })
+})
+
+test('a call that may not start yet holds no slot, and comes after what waits for one by then (H34)', () => {
+  expect(schedule([{ ms: 1, after: 5 }, { ms: 2 }], 1)).toEqual({ starts: [5, 0], end: 6 })
+  expect(schedule([{ ms: 1, after: 1 }, { ms: 2 }, { ms: 3 }], 1)).toEqual({ starts: [5, 0, 2], end: 6 })
+  expect(makespan([{ ms: 2, after: 4 }, { ms: 3 }], Number.POSITIVE_INFINITY)).toBe(6)
 })
 
 test('each call takes the slot that becomes free first (H34)', () => {

@@ -1,4 +1,4 @@
-/** Computes how long calls take if all may start at the same time: in order, each on the next free slot, as in core. */
+/** Computes how long calls take if none starts before the first: in order, each on the next free slot, as in core. */
 
 /** One call. */
 export interface Work {
@@ -6,6 +6,8 @@ export interface Work {
   readonly ms: number
   /** A limit that applies to it in addition to the slots: that of its tool, if it has one. */
   readonly at?: Place | undefined
+  /** It may not start earlier, for example because a person has to allow it: milliseconds after the first start, 0 by default. It holds no slot until then. */
+  readonly after?: number
 }
 
 /** The concurrency limit of one tool. */
@@ -22,14 +24,10 @@ export interface Schedule {
   readonly end: number
 }
 
-interface Running {
-  readonly ends: number
-  readonly at: Place | undefined
-}
-
 /**
  * The total time. Work starts in order as soon as a slot is free. Work that waits for its tool's limit holds no slot
- * and does not delay what follows. With one slot the result is the sum.
+ * and does not delay what follows: when the tool has room, it comes after what waits for a slot by then. With one slot
+ * the result is the sum, if no work has to wait for its `after`.
  */
 export function makespan(works: readonly Work[], slots: number): number {
   return schedule(works, slots).end
@@ -38,49 +36,47 @@ export function makespan(works: readonly Work[], slots: number): number {
 /** When each call starts under the rules of {@link makespan}. */
 export function schedule(works: readonly Work[], slots: number): Schedule {
   const starts: number[] = works.map(() => 0)
-  const waiting = new Map<Place | undefined, { readonly work: Work; readonly order: number }[]>()
-  for (const [order, work] of works.entries()) {
-    const queue = waiting.get(work.at) ?? []
-    waiting.set(work.at, queue)
-    queue.push({ work, order })
-  }
-  for (const queue of waiting.values()) queue.reverse()
-  const taken = new Map<Place, number>()
-  const hasRoom = (at: Place | undefined) => !at || (taken.get(at) ?? 0) < at.limit
-  const take = (at: Place | undefined, by: 1 | -1) => at && taken.set(at, (taken.get(at) ?? 0) + by)
-
+  const all = works.map((work, order) => ({ ...work, order, from: work.after ?? 0 }))
+  /** What waits for a slot, from `first` on. */
+  const queue = all.filter(({ from }) => from <= 0)
+  let first = 0
+  /** What may not start yet: the next one is last. */
+  const kept = all.filter(({ from }) => from > 0).sort((a, b) => b.from - a.from || b.order - a.order)
+  const places = new Map<Place, { taken: number; readonly waiting: typeof queue }>()
   /** The one that ends first is last. */
-  const running: Running[] = []
+  const running: { readonly ends: number; readonly at: Place | undefined }[] = []
   let now = 0
-  for (;;) {
-    while (running.length < slots) {
-      let first: Work | undefined
-      let order = Number.POSITIVE_INFINITY
-      for (const [at, queue] of waiting) {
-        const next = queue.at(-1)
-        if (next && next.order < order && hasRoom(at)) ({ work: first, order } = next)
-      }
-      if (!first) break
-      waiting.get(first.at)?.pop()
-      take(first.at, 1)
-      starts[order] = now
-      insert(running, { ends: now + first.ms, at: first.at })
-    }
-    const ended = running.pop()
-    if (!ended) return { starts, end: now }
-    now = ended.ends
-    take(ended.at, -1)
-  }
-}
 
-/** Inserts into a list sorted by `ends`, latest first. */
-function insert(running: Running[], one: Running): void {
-  let low = 0
-  let high = running.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((running[middle]?.ends ?? 0) >= one.ends) low = middle + 1
-    else high = middle
+  const start = () => {
+    for (let one = queue[first]; one && running.length < slots; one = queue[++first]) {
+      const place = one.at && (places.get(one.at) ?? { taken: 0, waiting: [] })
+      if (one.at && place) places.set(one.at, place)
+      if (place && place.taken >= (one.at?.limit ?? 0)) {
+        place.waiting.push(one)
+        continue
+      }
+      if (place) place.taken++
+      starts[one.order] = now
+      const ends = now + one.ms
+      running.splice(running.findLastIndex((other) => other.ends >= ends) + 1, 0, { ends, at: one.at })
+    }
   }
-  running.splice(low, 0, one)
+  for (;;) {
+    start()
+    const next = kept.at(-1)
+    const end = running.at(-1)
+    if (next && !(end && end.ends <= next.from)) {
+      now = next.from
+      queue.push(next)
+      kept.pop()
+    } else if (end) {
+      now = end.ends
+      running.pop()
+      const place = end.at && places.get(end.at)
+      if (!place) continue
+      place.taken--
+      start()
+      queue.push(...place.waiting.splice(0, 1))
+    } else return { starts, end: now }
+  }
 }

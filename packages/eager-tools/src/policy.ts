@@ -51,7 +51,7 @@ export function deferral(
   to: Pick<Run, 'warn'>,
 ): 'effect' | 'policy' | 'background' | undefined {
   if (tool.background) return 'background'
-  // Without `execute` the caller of the run does the work (M15).
+  // Without `execute` the caller of the run does the work.
   if (!tool.execute) return 'effect'
   // In JavaScript the policy may return any value, even a promise.
   let word: unknown

@@ -8,16 +8,8 @@ import type { Budget } from './budget.ts'
 import type { Place } from './makespan.ts'
 import type { Evidence } from './policy.ts'
 import type { Savings, StepSavings } from './savings.ts'
-import {
-  hiddenMs,
-  isDiscarded,
-  type Made,
-  micro,
-  type StepNotes,
-  savingsOf,
-  timesOf,
-  workedMs,
-} from './step-savings.ts'
+import { isDiscarded, type Made, type StepNotes, stepSavings, timesOf } from './step-notes.ts'
+import { credit, micro, workedMs } from './step-savings.ts'
 
 /** The ledger of one run. */
 export class SavingsLedger {
@@ -116,7 +108,7 @@ export class SavingsLedger {
           const { callId, name, isError = false } = message
           step.results.push({ callId, name, isError })
         }
-        this.#credit(step)
+        if (this.#budget) credit(this.#budget, stepSavings(step))
     }
   }
 
@@ -143,20 +135,9 @@ export class SavingsLedger {
 
   /** The savings as far as they are known now. */
   get savings(): Savings {
-    const steps = this.#steps.map(savingsOf)
+    const steps = this.#steps.map(stepSavings)
     const sum = (of: (step: StepSavings) => number) => micro(steps.reduce((total, step) => total + of(step), 0))
     return { savedMs: sum(({ savedMs }) => savedMs), wastedMs: sum(({ wastedMs }) => wastedMs), steps }
-  }
-
-  /** Distributes the saving of a step over its early calls, by how long each ran while the model streamed. */
-  #credit(step: StepNotes): void {
-    if (!this.#budget) return
-    const early = step.made.filter(({ evidence, isCommitted }) => evidence && isCommitted)
-    const hidden = early.map((made) => hiddenMs(step, made))
-    const total = hidden.reduce((sum, ms) => sum + ms, 0)
-    if (total === 0) return
-    const { savedMs } = savingsOf(step)
-    for (const [index, { tool }] of early.entries()) this.#budget.add(tool, (savedMs * (hidden[index] ?? 0)) / total)
   }
 
   /**

@@ -25,7 +25,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { library } from '../test/library.ts'
 import { retrying } from '../test/retrying.ts'
 import { tellingModel } from '../test/telling-model.ts'
-import { workshop } from '../test/workshop.ts'
+import { after, workshop } from '../test/workshop.ts'
 import { eagerTools } from './index.ts'
 
 beforeEach(() => void vi.useFakeTimers())
@@ -373,15 +373,42 @@ test('a resumed run counts from the resume on (H34)', async () => {
   expect(savings?.savedMs).toBe(100)
 })
 
-const ms = fc.nat({ max: 300 })
-const step = fc.array(fc.record({ after: ms, tool: fc.constantFrom('look', 'put', 'send', 'single'), ms }), {
-  maxLength: 6,
+/** Keeps calls of this tool back, as a person does who has to allow them. */
+const asking = (tool: string, ms: number): Middleware => ({
+  name: 'asking',
+  async *wrapToolCall(call, next) {
+    if (call.name === tool) await after(ms)
+    return yield* next(call)
+  },
 })
 
+test('the time in which a person decides is in both times (H34)', async () => {
+  const response = respond(call('look', { n: 1, ms: 800 }), call('send', { n: 2, ms: 300 }), wait(400), say('So.'))
+  const middleware = [asking('send', 3_000), eagerTools()]
+  const before = await firstStep(response, { middleware })
+  expect(before).toMatchObject({ stoodMs: 400, actualMs: 3_700, parallelMs: 3_700, savedMs: 0 })
+  // Also if the call could have started early.
+  const kept = await firstStep(response, { middleware: [asking('look', 3_000), eagerTools()] })
+  expect(kept).toMatchObject({ actualMs: 3_800, parallelMs: 3_800, savedMs: 0 })
+  // The longer call decides.
+  const slow = respond(call('look', { n: 1, ms: 5_000 }), call('send', { n: 2, ms: 300 }), wait(400), say('So.'))
+  const saved = await firstStep(slow, { middleware })
+  expect(saved).toMatchObject({ actualMs: 5_000, parallelMs: 5_400, savedMs: 400 })
+})
+
+const ms = fc.nat({ max: 300 })
+// Which call comes first after one that took no time is not defined.
+const worked = fc.integer({ min: 1, max: 300 })
+const tools = fc.constantFrom('look', 'put', 'send', 'single')
+const step = fc.array(fc.record({ after: ms, tool: tools, ms: worked }), { maxLength: 6 })
+
 test('the predicted saving is the extra time of the same run without eagerTools (H34, H29, H30)', async () => {
-  const sizes = fc.record({ step, tail: ms, toolConcurrency: fc.constantFrom(1, 2, 3, Number.POSITIVE_INFINITY) })
+  // While the slots are full nobody can tell what a call waits for, so a person is asked only without a limit.
+  const limits = [1, 2, 3, Number.POSITIVE_INFINITY].map((toolConcurrency) => ({ toolConcurrency, asked: 0 }))
+  const kept = fc.constantFrom(...limits, { toolConcurrency: Number.POSITIVE_INFINITY, asked: 700 })
+  const sizes = fc.record({ step, tail: ms, kept })
   await fc.assert(
-    fc.asyncProperty(sizes, async ({ step, tail, toolConcurrency }) => {
+    fc.asyncProperty(sizes, async ({ step, tail, kept: { toolConcurrency, asked } }) => {
       const response = respond(
         ...step.flatMap(({ after, tool, ms }, n) => [wait(after), call(tool, { n, ms }, { deltas: 1 })]),
         wait(tail),
@@ -390,7 +417,8 @@ test('the predicted saving is the extra time of the same run without eagerTools 
       const timed = async (middleware: readonly Middleware[]) => {
         const begin = performance.now()
         const single = workshop().make('single', 'read', { concurrency: 1 })
-        const { savings } = await resultOf([response, done], { middleware, toolConcurrency, tools: [single] })
+        const all = asked > 0 ? [asking('send', asked), ...middleware] : middleware
+        const { savings } = await resultOf([response, done], { middleware: all, toolConcurrency, tools: [single] })
         return { savings, ms: performance.now() - begin }
       }
       const eager = await timed([eagerTools()])

@@ -1,60 +1,36 @@
-/** Computes what starting early has saved in one step, from the times recorded for its calls. */
+/** Computes what starting early has saved in one step, from the times of its calls. */
 
-import type { DiscardCause, ToolMessage, ToolStatus } from '@meanwhile/core'
+import type { Budget } from './budget.ts'
+import { heldBack } from './held-back.ts'
 import { makespan, type Place, type Work } from './makespan.ts'
-import type { Evidence } from './policy.ts'
 import type { CallSavings, StepSavings } from './savings.ts'
 
-/** The measurements of one step. Times are in `performance.now()`. */
-export interface StepNotes {
-  readonly step: number
+/** The calls of one step. Times are relative to the start of its model call. */
+export interface StepCalls extends Pick<StepSavings, 'step' | 'streamMs' | 'stoodMs'> {
   readonly slots: number
-  readonly began: number
-  readonly limits: ReadonlyMap<string, Place>
-  streamEnded: number | undefined
-  stood: number | undefined
-  /** By call id. */
-  readonly certain: Map<string, number>
-  readonly made: Made[]
-  /** Early calls that are neither committed nor discarded, by the id they started with. */
-  readonly open: Map<string, Made[]>
-  /** By the id in the history. */
-  readonly committed: Map<string, Made>
-  /** The results of the calls that the loop executed, in call order; without their content, which may be long. */
-  readonly results: Result[]
+  /** The calls that the loop executed, in call order. */
+  readonly executed: readonly CallSavings[]
+  readonly discarded: readonly CallSavings[]
+  /** The concurrency limits of tools, by name. */
+  readonly limits?: ReadonlyMap<string, Place>
+  /** How long all calls together took whose own times are unknown: they are counted as one call that began when the loop started its calls. */
+  readonly unknownMs?: number
 }
 
-/** A call that was made. */
-export interface Made {
-  /** The id it started with. */
-  readonly callId: string
-  readonly tool: string
-  /** Only for early calls. */
-  readonly evidence?: Evidence
-  status: () => ToolStatus | undefined
-  isCommitted: boolean
-  cause?: DiscardCause
-}
-
-/** The result of a call that the loop executed. */
-type Result = Required<Pick<ToolMessage, 'callId' | 'name' | 'isError'>>
-
-export function savingsOf(step: StepNotes): StepSavings {
-  const after = (time: number) => micro(time - step.began)
-  const streamMs = after(step.streamEnded ?? step.began)
-  const stoodMs = after(step.stood ?? step.streamEnded ?? step.began)
-  const asked = step.results.map((result) => callOf(step, step.committed.get(result.callId), result))
-  const discarded = step.made.filter(isDiscarded).map((made) => callOf(step, made))
-  const works = asked.map((call) => workOf(step, call))
-  const isEarly = discarded.length > 0 || asked.some(({ evidence }) => evidence)
-  const actualMs = asked.reduce(
-    (end, { startedMs = 0, durationMs }) => Math.max(end, micro(startedMs + durationMs)),
-    stoodMs,
-  )
-  const parallelMs = micro(stoodMs + makespan(works, step.slots))
+export function savingsOf(of: StepCalls): StepSavings {
+  const { step, slots, streamMs, stoodMs, executed, discarded, limits, unknownMs = 0 } = of
+  const held = heldBack([...executed, ...discarded], { slots, limits, stoodMs })
+  const works: Work[] = executed.map((call) => {
+    return { ms: workedMs(call), at: limits?.get(call.tool), after: held.get(call) ?? 0 }
+  })
+  works.push({ ms: unknownMs })
+  const isEarly = discarded.length > 0 || executed.some(({ evidence }) => evidence)
+  const ends = executed.map(({ startedMs = 0, durationMs }) => micro(startedMs + durationMs))
+  const actualMs = ends.reduce((end, one) => Math.max(end, one), micro(stoodMs + unknownMs))
+  const parallelMs = micro(stoodMs + makespan(works, slots))
   return {
-    step: step.step,
-    ...(Number.isFinite(step.slots) && { slots: step.slots }),
+    step,
+    ...(Number.isFinite(slots) && { slots }),
     streamMs,
     stoodMs,
     actualMs,
@@ -62,58 +38,24 @@ export function savingsOf(step: StepNotes): StepSavings {
     parallelMs,
     savedMs: isEarly ? micro(parallelMs - actualMs) : 0,
     wastedMs: micro(discarded.reduce((sum, call) => sum + workedMs(call), 0)),
-    calls: [...asked, ...discarded],
+    calls: [...executed, ...discarded],
   }
 }
 
-export function isDiscarded({ isCommitted }: Made): boolean {
-  return !isCommitted
-}
-
-/** A call that the loop executed, with its result, or a discarded call. */
-function callOf(step: StepNotes, made: Made | undefined, result?: Result): CallSavings {
-  const callId = result?.callId ?? made?.callId ?? ''
-  const certain = step.certain.get(callId)
-  return {
-    callId,
-    tool: made?.tool ?? result?.name ?? '',
-    ...(certain !== undefined && { certainMs: micro(certain - step.began) }),
-    ...timesOf(made, step.began),
-    ...(made?.evidence && { evidence: made.evidence }),
-    outcome: result === undefined ? 'discarded' : result.isError ? 'failed' : 'committed',
-    ...(made?.cause && { cause: made.cause }),
-  }
-}
-
-/** The work of a call that starts after the stream, with its whole input. */
-function workOf({ limits }: StepNotes, call: CallSavings): Work {
-  return { ms: workedMs(call), at: limits.get(call.tool) }
+/** Distributes the saving of a step over its early calls, by how long each ran while the model streamed. */
+export function credit(budget: Budget, { calls, savedMs, streamMs }: StepSavings): void {
+  const early = calls.filter(({ evidence, outcome }) => evidence && outcome !== 'discarded')
+  const hidden = early.map(({ startedMs = 0, durationMs, waitedMs = 0 }) =>
+    Math.max(0, Math.min(startedMs + durationMs, streamMs) - startedMs - waitedMs),
+  )
+  const total = hidden.reduce((sum, ms) => sum + ms, 0)
+  if (total === 0) return
+  for (const [index, { tool }] of early.entries()) budget.add(tool, (savedMs * (hidden[index] ?? 0)) / total)
 }
 
 /** Returns the time that a call worked: its duration without waits for the rest of its input. */
 export function workedMs({ durationMs, waitedMs = 0 }: Pick<CallSavings, 'durationMs' | 'waitedMs'>): number {
   return durationMs - waitedMs
-}
-
-/** How long a call ran while its model streamed. */
-export function hiddenMs({ began, streamEnded = 0 }: StepNotes, made: Made): number {
-  const { startedMs = 0, durationMs, waitedMs = 0 } = timesOf(made, began)
-  return Math.max(0, Math.min(startedMs + durationMs, streamEnded - began) - startedMs - waitedMs)
-}
-
-/** Returns the times relative to the start of the step. A running call counts until now. */
-export function timesOf(
-  made: Made | undefined,
-  began: number,
-): Pick<CallSavings, 'startedMs' | 'durationMs' | 'waitedMs'> {
-  const { startedAt, endedAt, waitedMs } = made?.status() ?? {}
-  if (startedAt === undefined) return { durationMs: 0 }
-  const begin = performance.timeOrigin + began
-  return {
-    startedMs: micro(startedAt - begin),
-    durationMs: micro((endedAt ?? performance.timeOrigin + performance.now()) - startedAt),
-    ...(waitedMs !== undefined && { waitedMs: micro(waitedMs) }),
-  }
 }
 
 /** Rounds to microseconds, the precision of epoch times. */

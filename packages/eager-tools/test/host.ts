@@ -3,7 +3,8 @@
 import { vi } from 'vitest'
 import type { DeclaredTool } from '../src/host/declared.ts'
 import { EagerLoop, type HostRun } from '../src/host/eager-loop.ts'
-import type { HostCalls } from '../src/host/host-calls.ts'
+import type { HostStep } from '../src/host/early-starts.ts'
+import { type HostCalls, nextStep } from '../src/host/host-calls.ts'
 import type { HostTool, StartedCall } from '../src/host/host-tool.ts'
 import type { EagerSettings } from '../src/host/settings.ts'
 
@@ -78,8 +79,8 @@ export class Host {
     ]
   }
 
-  step(more: Partial<Parameters<EagerLoop['step']>[1]> = {}): HostCalls {
-    const calls = this.loop.step(this.run, { tools: this.tools, ...more })
+  step(more: Partial<HostStep> = {}): HostCalls {
+    const calls = nextStep(this.loop, this.run, { tools: this.tools, ...more })
     if (!calls) throw new Error('nothing may start early')
     return calls
   }

@@ -3,6 +3,7 @@
 import type { Pace } from '@meanwhile/core/testing'
 import type { Asked } from './asked.ts'
 import { type Body, bodyOf, errorBody, refusedBody } from './body.ts'
+import type { Slice } from './cutter.ts'
 import { HarnessError } from './errors.ts'
 import { before, type Failing, type Fault } from './fault.ts'
 import { openLog } from './log.ts'
@@ -10,7 +11,7 @@ import type { Answer } from './play.ts'
 import type { TimedEnd } from './raw-frames.ts'
 import type { Refusal } from './rules/refusals.ts'
 import type { Reply } from './script.ts'
-import { coalesce, type Slice, slice, type Write } from './slice.ts'
+import { coalesce, slice, type Write } from './slice.ts'
 
 /** How responses are sent. */
 export interface Delivery {

@@ -1,6 +1,7 @@
 /** Exports everything that is available both with and without MSW. */
 
 export { clock } from './clock.ts'
+export type { Slice } from './cutter.ts'
 export type { Difference } from './difference.ts'
 export {
   HarnessError,
@@ -41,6 +42,4 @@ export { type Recording, type RecordingOptions, recordedResponse, recordedRespon
 export type { Host } from './rules/hosts.ts'
 export type { Refusal } from './rules/refusals.ts'
 export type { Reply, Script, ScriptedReply } from './script.ts'
-export type { Slice } from './slice.ts'
-export type { WireName } from './wires/wire.ts'
-export { WIRE_NAMES } from './wires/wires.ts'
+export { WIRE_NAMES, type WireName } from './wires/wire-name.ts'

@@ -5,12 +5,12 @@ import { clients } from '../test/clients.ts'
 import { type Heard, listen } from '../test/listen.ts'
 import { chunkLosses, helperLosses, lostBy } from '../test/losses.ts'
 import { type Transport, transports } from '../test/transports.ts'
+import type { Slice } from './cutter.ts'
 import { mockModels } from './msw.ts'
 import { type Quirk, quirkResponse, quirks } from './quirks.ts'
 import type { ScriptedReply } from './script.ts'
-import type { Slice } from './slice.ts'
-import type { WireName } from './wires/wire.ts'
-import { WIRE_NAMES } from './wires/wires.ts'
+import type { WireName } from './wires/wire-name.ts'
+import { WIRE_NAMES } from './wires/wire-name.ts'
 
 // Every script on every transport, read by the official client of every wire.
 const everywhere = transports.flatMap((transport) =>

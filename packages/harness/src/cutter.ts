@@ -1,7 +1,28 @@
 /** Decides byte by byte where a body is cut, so that the body need not be known in advance. */
 
 import { random } from './random.ts'
-import type { Slice } from './slice.ts'
+
+/**
+ * How a body is cut into writes: one per event (the default); the `whole` body in one; or cut
+ * - every so many `bytes`,
+ * - `at` these offsets,
+ * - inside the k-th `character` of several bytes: between all of them,
+ * - inside the k-th `escape` of the form `\uXXXX`: between all of its bytes,
+ * - between the two escapes of the k-th pair of `surrogates`,
+ * - at `random`, with this seed: pieces of 1 to `most` bytes (default 32).
+ *
+ * The same slice always cuts the same body in the same way.
+ */
+export type Slice =
+  | 'event'
+  | 'whole'
+  | { readonly bytes: number }
+  | { readonly at: readonly number[] }
+  /** Counted from 1, like the next two. */
+  | { readonly character: number }
+  | { readonly escape: number }
+  | { readonly surrogates: number }
+  | { readonly random: number; readonly most?: number }
 
 /** Whether the body is cut before this byte. Called once for every byte, in order. */
 export type Cutter = (byte: number) => boolean

@@ -1,5 +1,7 @@
 /** Compares values and describes where they differ, for scripts, recordings and assertions. */
 
+import { isRecord } from '@meanwhile/core/calls'
+
 /** One place where two values differ. `expected` and `actual` are texts, cut if they are long. */
 export interface Difference {
   /** For example `body.messages[1].content`; `''` is the value itself. */
@@ -77,8 +79,4 @@ function textDifference(path: string, expected: string, actual: string): Differe
 
 function own(record: { readonly [name: string]: unknown }, name: string): unknown {
   return Object.hasOwn(record, name) ? record[name] : undefined
-}
-
-function isRecord(value: unknown): value is { readonly [name: string]: unknown } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

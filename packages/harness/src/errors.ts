@@ -3,7 +3,7 @@
 import { BrandedError } from '@meanwhile/core/calls'
 import type { Difference } from './difference.ts'
 import type { Refusal } from './rules/refusals.ts'
-import type { WireName } from './wires/wire.ts'
+import type { WireName } from './wires/wire-name.ts'
 
 /** The base class of all errors of the harness. */
 export class HarnessError extends BrandedError {

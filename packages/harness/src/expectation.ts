@@ -6,7 +6,7 @@ import { HarnessError, RequestMismatchError } from './errors.ts'
 import type { JournalEntry } from './journal.ts'
 import { differencesToRecorded, type Replaying } from './record/same-request.ts'
 import type { Refusal } from './rules/refusals.ts'
-import type { WireName } from './wires/wire.ts'
+import type { WireName } from './wires/wire-name.ts'
 
 /**
  * A pattern for a request. Members that are not listed may have any value. Lists must have the same length, a RegExp is

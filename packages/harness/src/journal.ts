@@ -1,7 +1,7 @@
 /** The journal of received requests, without their secrets. */
 
 import type { Refusal } from './rules/refusals.ts'
-import type { WireName } from './wires/wire.ts'
+import type { WireName } from './wires/wire-name.ts'
 
 /** One request; frozen, including its body. */
 export interface JournalEntry {

@@ -1,7 +1,7 @@
 /** The log of what was sent, and when. */
 
 import type { Broken } from './raw.ts'
-import type { WireName } from './wires/wire.ts'
+import type { WireName } from './wires/wire-name.ts'
 
 /** One response as it was sent. All times are in milliseconds of `clock`. */
 export interface ResponseLog {

@@ -12,8 +12,10 @@ import { type JournalEntry, withoutSecrets } from './journal.ts'
 import type { ResponseLog } from './log.ts'
 import { checkEndpointOptions, SCRIPT_OPTIONS } from './script-checks.ts'
 import { type Clock, systemClock } from './time.ts'
-import type { Wire, WireName } from './wires/wire.ts'
-import { pathsOf, WIRE_NAMES, WIRES } from './wires/wires.ts'
+import type { Wire } from './wires/wire.ts'
+import type { WireName } from './wires/wire-name.ts'
+import { WIRE_NAMES } from './wires/wire-name.ts'
+import { pathsOf, WIRES } from './wires/wires.ts'
 
 /** The options of `mockModels`. */
 export interface MockModelsOptions extends Omit<EndpointOptions, 'coalesce'> {

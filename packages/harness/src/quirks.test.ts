@@ -1,9 +1,9 @@
 import { byTurns } from '@meanwhile/tests/size'
 import { expect, test } from 'vitest'
 import { bodyFor } from '../test/requests.ts'
+import type { Slice } from './cutter.ts'
 import { mockModels } from './msw.ts'
 import { type Quirk, quirkResponse, quirks } from './quirks.ts'
-import type { Slice } from './slice.ts'
 import { WIRES } from './wires/wires.ts'
 
 const ended = quirks.filter((quirk) => quirk.ending === undefined)

@@ -1,8 +1,8 @@
 /** Responses written by hand, byte for byte: what no encoder would send, and broken connections. */
 
 import type { Pace } from '@meanwhile/core/testing'
-import type { Slice } from './slice.ts'
-import type { WireName } from './wires/wire.ts'
+import type { Slice } from './cutter.ts'
+import type { WireName } from './wires/wire-name.ts'
 
 /** A response that consists of these steps: plain data, served like a scripted response. */
 export interface RawResponse {

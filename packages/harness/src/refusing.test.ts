@@ -13,8 +13,9 @@ import { replayRecording } from './record/replay-recording.ts'
 import { type RulesChoice, type RulesLevel, refused } from './refusing.ts'
 import { HOSTS, rules } from './rules.ts'
 import { spawnModelServer } from './spawn-model-server.ts'
-import type { WireName } from './wires/wire.ts'
-import { WIRE_NAMES, WIRES } from './wires/wires.ts'
+import type { WireName } from './wires/wire-name.ts'
+import { WIRE_NAMES } from './wires/wire-name.ts'
+import { WIRES } from './wires/wires.ts'
 
 /** A member that no provider knows, and no wire's smallest request has. */
 const ODD = { seed_of: 1 }

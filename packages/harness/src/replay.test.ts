@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { bodyFor } from '../test/requests.ts'
+import type { Slice } from './cutter.ts'
 import { mockModels } from './msw.ts'
 import { recordedResponse, recordedResponses } from './replay.ts'
-import type { Slice } from './slice.ts'
 import { WIRES } from './wires/wires.ts'
 
 const chunk = '{"choices":[{"index":0,"delta":{"content":"東"}}]}'

@@ -1,9 +1,9 @@
 /** Responses recorded from a real endpoint, one JSON event per line. */
 
 import type { Pace } from '@meanwhile/core/testing'
-import type { Slice } from './slice.ts'
+import type { Slice } from './cutter.ts'
 import { recordedType } from './wires/sse.ts'
-import type { WireName } from './wires/wire.ts'
+import type { WireName } from './wires/wire-name.ts'
 
 /** A recorded response: plain data, served like a scripted response, but only on its own wire. */
 export interface Recording {

@@ -5,8 +5,8 @@ import { officialRequests } from '../test/official-requests.ts'
 import { random as seeded } from './random.ts'
 import { changedBody, soundBody } from './rules/sound.ts'
 import { HOSTS, type Host, type Rule, refusals, rules } from './rules.ts'
-import type { WireName } from './wires/wire.ts'
-import { WIRE_NAMES } from './wires/wires.ts'
+import type { WireName } from './wires/wire-name.ts'
+import { WIRE_NAMES } from './wires/wire-name.ts'
 
 const EVERY_SURE = ['certain', 'host', 'likely'] as const
 

@@ -9,7 +9,7 @@ import type { RawResponse } from './raw.ts'
 import { differencesToRecorded, type Replaying } from './record/same-request.ts'
 import type { RefusedReply, Unchecked } from './refusing.ts'
 import type { Recording } from './replay.ts'
-import type { WireName } from './wires/wire.ts'
+import type { WireName } from './wires/wire-name.ts'
 import { WIRES } from './wires/wires.ts'
 
 /** One response: scripted, for any wire; recorded, for its own wire; or written by hand. */

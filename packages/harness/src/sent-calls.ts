@@ -9,7 +9,7 @@ import { callIdOf } from './rules/answers.ts'
 import type { Host } from './rules/hosts.ts'
 import type { Refusal } from './rules/refusals.ts'
 import { isText, list, type Members, members } from './rules/values.ts'
-import type { WireName } from './wires/wire.ts'
+import type { WireName } from './wires/wire-name.ts'
 
 interface Call {
   readonly id: unknown

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import type { Slice } from './cutter.ts'
 import type { Frame } from './frame.ts'
-import { coalesce, type Slice, slice } from './slice.ts'
+import { coalesce, slice } from './slice.ts'
 
 const frames: readonly Frame[] = [
   { at: 10, data: 'ab€' },

@@ -1,29 +1,7 @@
 /** Cuts frames into writes. */
 
-import { type Cutter, cutter } from './cutter.ts'
+import { type Cutter, cutter, type Slice } from './cutter.ts'
 import type { Frame } from './frame.ts'
-
-/**
- * How a body is cut into writes: one per event (the default); the `whole` body in one; or cut
- * - every so many `bytes`,
- * - `at` these offsets,
- * - inside the k-th `character` of several bytes: between all of them,
- * - inside the k-th `escape` of the form `\uXXXX`: between all of its bytes,
- * - between the two escapes of the k-th pair of `surrogates`,
- * - at `random`, with this seed: pieces of 1 to `most` bytes (default 32).
- *
- * The same slice always cuts the same body in the same way.
- */
-export type Slice =
-  | 'event'
-  | 'whole'
-  | { readonly bytes: number }
-  | { readonly at: readonly number[] }
-  /** Counted from 1, like the next two. */
-  | { readonly character: number }
-  | { readonly escape: number }
-  | { readonly surrogates: number }
-  | { readonly random: number; readonly most?: number }
 
 /** One write of a body. */
 export interface Write {

@@ -2,7 +2,7 @@
 
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
-import type { WireName } from '../src/wires/wire.ts'
+import type { WireName } from '../src/wires/wire-name.ts'
 
 export interface Heard {
   readonly text: string

@@ -1,6 +1,6 @@
 /** Reads a response with plain fetch, for comparing transports byte by byte. */
 
-import type { WireName } from '../src/wires/wire.ts'
+import type { WireName } from '../src/wires/wire-name.ts'
 import { WIRES } from '../src/wires/wires.ts'
 import type { Reach } from './clients.ts'
 import { bodyFor } from './requests.ts'

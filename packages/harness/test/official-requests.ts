@@ -1,6 +1,6 @@
 /** Requests as the documentation of both providers has them, in their shapes: no rule may refuse one. */
 
-import type { WireName } from '../src/wires/wire.ts'
+import type { WireName } from '../src/wires/wire-name.ts'
 
 interface OfficialRequest {
   readonly title: string

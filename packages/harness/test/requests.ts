@@ -1,6 +1,6 @@
 /** The smallest request for a stream on each wire that its provider accepts. */
 
-import type { WireName } from '../src/wires/wire.ts'
+import type { WireName } from '../src/wires/wire-name.ts'
 
 const messages = [{ role: 'user', content: 'Hi' }]
 

@@ -1,7 +1,7 @@
 /** The answers to the questions of `approve()`. */
 
 import { ConfigError, type Json, type ToolSchema } from '@meanwhile/core'
-import { isRecord } from './is-record.ts'
+import { isRecord } from '@meanwhile/core/calls'
 import { schemaOf } from './schema-of.ts'
 
 /**

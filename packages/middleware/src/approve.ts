@@ -16,7 +16,7 @@ import {
   type Tool,
   type ToolCall,
 } from '@meanwhile/core'
-import { asJson, branded, errorMessage, findTool, requestedInput, sameInput } from '@meanwhile/core/calls'
+import { asJson, branded, errorMessage, findTool, isRecord, requestedInput, sameInput } from '@meanwhile/core/calls'
 import { agentsWith } from './agents-inside.ts'
 import { type Approval, answerSchema, checkDecisions, DECISIONS, isApproval } from './approval.ts'
 import { ApprovalError } from './approval-error.ts'
@@ -25,7 +25,6 @@ import { type CheckedCall, checkedCall, storedCall } from './approve/checked-cal
 import { ChangedEditError, editedCall } from './approve/edited-call.ts'
 import { checkFunctions } from './check-options.ts'
 import { DECIDED, type DecisionRecord, decisionAttributes, decisionRecord } from './decision-record.ts'
-import { isRecord } from './is-record.ts'
 import { type MayBeMissing, namedTools } from './named-tools.ts'
 import { schemaOf } from './schema-of.ts'
 

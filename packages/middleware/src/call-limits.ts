@@ -14,14 +14,13 @@ import {
   type ToolCall,
   type Usage,
 } from '@meanwhile/core'
-import { branded, errorMessage, findTool } from '@meanwhile/core/calls'
+import { branded, errorMessage, findTool, isRecord } from '@meanwhile/core/calls'
 import { isRepeatable, mayHaveHappened } from './call-limits/effects.ts'
 import { pathOf } from './call-limits/made-calls.ts'
 import { isSavedCounts, NOTHING, StepCounts } from './call-limits/step-counts.ts'
 import type { Counting } from './call-limits/tally.ts'
 import { checkCounts } from './check-options.ts'
 import { closingCall, DEFAULT_INSTRUCTION } from './closing-call.ts'
-import { isRecord } from './is-record.ts'
 import { type MayBeMissing, namedTools } from './named-tools.ts'
 import { schemaOf } from './schema-of.ts'
 

@@ -1,8 +1,8 @@
 /** Checks of options that several middleware share. */
 
 import { ConfigError, type Model, messageOf } from '@meanwhile/core'
+import { isRecord } from '@meanwhile/core/calls'
 import { plainPath } from './file-path.ts'
-import { isRecord } from './is-record.ts'
 
 /** @throws {ConfigError} An option is given and not a finite number of at least 0; the error names it. */
 export function checkNumbers(options: Readonly<Record<string, number | undefined>>): void {

@@ -1,6 +1,7 @@
 /** `standard()`: the middleware that most agents need, in a working order. */
 
 import { ConfigError, checkOptions, type Middleware, type OptionNames } from '@meanwhile/core'
+import { isRecord } from '@meanwhile/core/calls'
 import { type AgentsMdOptions, agentsMd } from './agents-md.ts'
 import { type AnswerGuardOptions, answerGuard } from './answer-guard.ts'
 import { type ApproveOptions, approve } from './approve.ts'
@@ -8,7 +9,6 @@ import { type CallLimitsOptions, callLimits } from './call-limits.ts'
 import { type ClearToolResultsOptions, clearToolResults } from './clear-tool-results.ts'
 import { type EarlyStopOptions, earlyStop } from './early-stop.ts'
 import { type FallbackModelOptions, fallbackModel } from './fallback-model.ts'
-import { isRecord } from './is-record.ts'
 import { type PatchToolCallsOptions, patchToolCalls } from './patch-tool-calls.ts'
 import { type PlanTasksOptions, planTasks } from './plan-tasks.ts'
 import { type RedactOptions, redact } from './redact.ts'

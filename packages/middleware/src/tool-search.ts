@@ -11,9 +11,8 @@ import {
   type ToolMessage,
   tool,
 } from '@meanwhile/core'
-import { branded, errorMessage } from '@meanwhile/core/calls'
+import { branded, errorMessage, isRecord } from '@meanwhile/core/calls'
 import { inputSchema, text } from './input-schema.ts'
-import { isRecord } from './is-record.ts'
 import { schemaOf } from './schema-of.ts'
 
 /** The options of `toolSearch`. */

@@ -4,19 +4,11 @@ import { ConfigError } from '@meanwhile/core'
 import { checkCount } from '@meanwhile/core/calls'
 import type { Limits } from './slots.ts'
 import { ThreadIdError } from './thread-errors.ts'
-import type { WhenAsking, WhenBusy } from './user-decisions.ts'
+import type { SendPolicy } from './user-decisions.ts'
 
 /** Throws {@link ThreadIdError} if the id is not valid. `thread`: the thread of the message or turn. */
 export function checkId(id: unknown, what: ThreadIdError['what'], thread?: string): void {
   if (typeof id !== 'string' || id === '' || id.length > 1_024) throw new ThreadIdError(id, what, thread)
-}
-
-/** What happens to a message that arrives while a turn is running or waits for an answer. */
-export interface SendPolicy {
-  readonly whenBusy: WhenBusy
-  readonly whenAsking: WhenAsking
-  /** How many messages may wait in the queue. */
-  readonly maxQueued: number
 }
 
 /** Returns the limits. Throws `ConfigError` if one is not valid. */

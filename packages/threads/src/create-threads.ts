@@ -9,18 +9,19 @@ import {
   messageOf,
   type OptionNames,
 } from '@meanwhile/core'
-import { checkedLimits, checkedSendPolicy, type SendPolicy } from './argument-checks.ts'
+import { checkedLimits, checkedSendPolicy } from './argument-checks.ts'
 import { DurableTurns } from './durable-turns.ts'
 import { type ErrorPlace, reporter } from './error-reports.ts'
 import type { Host } from './host.ts'
-import { type LiveTurn, type LocalHost, LocalTurns } from './local-turns.ts'
+import type { LiveTurn, LocalHost } from './live-turn.ts'
+import { LocalTurns } from './local-turns.ts'
 import { StoredThreads } from './stored-threads.ts'
 import { ThreadChanges } from './thread-changes.ts'
 import type { ThreadRuns } from './thread-runs.ts'
 import type { ThreadStore, TurnRecord } from './thread-store.ts'
 import type { Threads } from './threads.ts'
 import { deletingUnusedRuns } from './unused-runs.ts'
-import type { WhenAsking, WhenBusy } from './user-decisions.ts'
+import type { SendPolicy, WhenAsking, WhenBusy } from './user-decisions.ts'
 
 /** What the functions `agent` and `context` receive. */
 export interface TurnInfo {

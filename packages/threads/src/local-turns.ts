@@ -1,45 +1,16 @@
 /** Runs turns in this process. Other processes that share the store can take them over. */
 
-import { type Agent, type Answers, checkAnswers } from '@meanwhile/core'
+import { type Answers, checkAnswers } from '@meanwhile/core'
 import { type Caller, Callers, currentCaller, inRoot } from './callers.ts'
 import type { EventLog } from './event-log.ts'
-import { changeThread, type Host } from './host.ts'
+import { changeThread } from './host.ts'
+import type { LiveTurn, LocalHost } from './live-turn.ts'
 import { recoverTurn } from './owner-decisions.ts'
 import { type Limits, Slots } from './slots.ts'
 import { activeTurn, type Work } from './thread-records.ts'
-import type { TurnRecord } from './thread-store.ts'
 import type { TurnRunner, UnstoredEvents } from './turn-runner.ts'
 import { TurnWork } from './turn-work.ts'
 import { answerTurn, type Resumption, type SendResult } from './user-decisions.ts'
-
-export interface LocalHost extends Host {
-  /** The turns that run in this process, by the id of their thread. */
-  readonly live: Map<string, LiveTurn>
-  /** Returns the agent of a turn. */
-  agentOf(turn: TurnRecord, thread: string): Promise<Agent>
-  /** Makes the context of a run for which no caller passed one. */
-  contextOf(turn: TurnRecord, thread: string): Promise<unknown>
-}
-
-/** A turn that runs in this process, or waits for a slot of it. */
-export interface LiveTurn {
-  readonly turn: TurnRecord
-  readonly log: EventLog
-  /** Whether it waits for a slot. */
-  readonly isWaiting: boolean
-  /** When its lease ends. */
-  readonly leaseUntil: number
-  /** Its lease was renewed and ends then. */
-  leasedUntil(time: number): void
-  /** Stops the run of the turn, or the wait for a slot. */
-  stop(): void
-  /** Sends the messages of these turns to the run. */
-  steer(turns: readonly TurnRecord[]): void
-  /** Renews the lease of the turn. Never rejects. */
-  renewLease(): Promise<void>
-  /** Gives up the turn, so that another process can take it over. Resolves when all writes are done. */
-  release(): Promise<void>
-}
 
 export class LocalTurns implements TurnRunner {
   readonly acceptsContext = true

@@ -1,11 +1,11 @@
 /** Says what a request would change in a thread, without changing it. A pure function over the stored records. */
 
-import type { SendPolicy } from './argument-checks.ts'
 import { ThreadChangedError } from './thread-errors.ts'
 import { queueOf } from './thread-queue.ts'
 import { activeTurn, newestTurn } from './thread-records.ts'
 import { type TurnState, turnState } from './thread-state.ts'
 import type { StoredThread, TurnRecord } from './thread-store.ts'
+import type { SendPolicy } from './user-decisions.ts'
 
 /** A request of a user: a message, with the options of `send`, or a call of another method. */
 export type ThreadRequest =

@@ -2,7 +2,7 @@
 
 import { type Answers, ConfigError, checkOptions, type OptionNames, type UserMessage } from '@meanwhile/core'
 import { activeContext, asJson, traceIn, userMessage } from '@meanwhile/core/calls'
-import { checkedSendPolicy, checkId, type SendPolicy } from './argument-checks.ts'
+import { checkedSendPolicy, checkId } from './argument-checks.ts'
 import { forkThread } from './fork.ts'
 import { changeThread, type Host, tag, timeOf } from './host.ts'
 import { OneByOne } from './one-by-one.ts'
@@ -15,6 +15,7 @@ import type { LoadOptions, StoredThread, TurnRecord } from './thread-store.ts'
 import type { ContextOptions, ExpectedOptions, SendOptions, StopOptions, ThreadSummary, Threads } from './threads.ts'
 import { type ResumedTurn, type Turn, turnHandle } from './turn.ts'
 import type { TurnRunner } from './turn-runner.ts'
+import type { SendPolicy } from './user-decisions.ts'
 import {
   addMessage,
   deleteThread,

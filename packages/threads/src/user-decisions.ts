@@ -3,7 +3,6 @@
 import type { Answers, Json, UserMessage } from '@meanwhile/core'
 import { UnknownInterruptError } from '@meanwhile/core'
 import { sameInput } from '@meanwhile/core/calls'
-import type { SendPolicy } from './argument-checks.ts'
 import { cursorAt } from './cursor.ts'
 import { NothingToRetryError, QueueFullError, ThreadBusyError, UnknownMessageError } from './thread-errors.ts'
 import { beginNext, dropTurn, queueOf } from './thread-queue.ts'
@@ -23,6 +22,14 @@ import type { Change, StoredThread, ThreadRecord, TurnRecord } from './thread-st
 export type WhenBusy = 'queue' | 'steer' | 'preempt' | 'reject'
 /** What happens to a message that arrives while a turn waits for an answer. */
 export type WhenAsking = 'close' | 'reject'
+
+/** What happens to a message that arrives while a turn is running or waits for an answer. */
+export interface SendPolicy {
+  readonly whenBusy: WhenBusy
+  readonly whenAsking: WhenAsking
+  /** How many messages may wait in the queue. */
+  readonly maxQueued: number
+}
 
 /** A message to add to a thread. `turn`: the id for its turn. */
 export interface NewMessage extends SendPolicy {

@@ -30,11 +30,11 @@ export interface RandomThreads {
   readonly found: readonly (readonly Order[])[]
   /** How many sequences are tried. */
   readonly runs: ReturnType<typeof propertyRuns> & { readonly endOnFailure?: boolean }
-  /** Whether each process runs one turn at a time, and has turns of another thread, too. Default false. */
+  /** Whether each process runs one turn at a time, and has turns of other threads, too. Default false. */
   readonly isCrowded?: boolean
 }
 
-/** Milliseconds between two messages of the other thread. */
+/** Milliseconds between two messages of other threads. */
 const CROWD_INTERVAL = 400
 
 /** In a turn of kind `short` the history is replaced before each step, and a tool is called. */
@@ -77,6 +77,8 @@ class World {
   readonly #all: { process: Process; threads: Threads }[] = []
 
   readonly #isCrowded: boolean
+  /** Each message in its own thread: each turn of a long thread would read all turns before it. */
+  #crowds = 0
 
   constructor(store: ThreadStore, { pass, isCrowded = false }: Pick<RandomThreads, 'pass' | 'isCrowded'>) {
     this.#isCrowded = isCrowded
@@ -106,7 +108,7 @@ class World {
   #crowd(process: Process, threads: Threads): void {
     const timer = setInterval(() => {
       if (this.isOver || process.isDead) clearInterval(timer)
-      else void threads.send('crowd', 'x').catch(() => undefined)
+      else void threads.send(`crowd ${++this.#crowds}`, 'x').catch(() => undefined)
     }, CROWD_INTERVAL)
   }
 

@@ -64,12 +64,14 @@ export function threadBehaviours({ newStore, opened, isRemote = false }: Threads
   })
 
   test('a steering message enters the running turn and begins no turn (TH1)', async () => {
-    const { threads, asked, open: openGate } = open()
+    const store = newStore()
+    const { threads, asked, open: openGate } = opened(store)
     const turn = await threads.send('t', 'slow')
     await until(turn, 'tool-entered')
     const display = { mood: 'hurried' }
     const joined = await threads.send('t', 'and quickly', { whenBusy: 'steer', messageId: 'm2', display })
-    if (isRemote) await new Promise((resolve) => setTimeout(resolve, 500))
+    const reachedTheTurn = async () => expect(await store.checkpoints.load(turn.id)).toMatchObject({ sent: [{}] })
+    if (isRemote) await vi.waitFor(reachedTheTurn, { timeout: 60_000 })
     openGate()
     await turn.result
     expect(await joined.result).toMatchObject({ status: 'completed', text: 'You said and quickly.' })

@@ -1,7 +1,7 @@
 /** Decides how a page may answer an approval, and adds who answered. */
 
 import { type Answers, type Json, UnknownInterruptError } from '@meanwhile/core'
-import { isRecord } from './is-record.ts'
+import { isRecord } from '@meanwhile/core/calls'
 import type { Present } from './present.ts'
 import type { Question } from './turn/turn-update.ts'
 

@@ -1,7 +1,6 @@
 /** The loops of other libraries that a drop-in makes eager. */
 
 import { WIRE_NAMES, type WireName } from '@meanwhile/harness/server'
-import type { PeerName, Way } from '../modes.ts'
 
 export type LoopName = (typeof LOOP_NAMES)[number]
 
@@ -32,7 +31,7 @@ export interface Loop {
 }
 
 /** The libraries that have a drop-in. */
-export const LIBRARIES = ['ai', 'langchain', '@openai/agents'] as const satisfies readonly PeerName[]
+export const LIBRARIES = ['ai', 'langchain', '@openai/agents'] as const
 export type Library = (typeof LIBRARIES)[number]
 
 export const LIBRARY_TITLES: Readonly<Record<Library, string>> = {
@@ -79,7 +78,7 @@ export function waysOf({ name, streams }: Loop): readonly LoopWay[] {
 export const LOOP_WAYS: readonly LoopWay[] = ALL_LOOPS.flatMap(waysOf)
 
 /** The loop that a way runs, and whether with its drop-in. Undefined if it is not a loop of another library. */
-export function loopRun(way: Way): { readonly loop: Loop; readonly isEager: boolean } | undefined {
+export function loopRun(way: string): { readonly loop: Loop; readonly isEager: boolean } | undefined {
   const name = LOOP_NAMES.find((name) => way === name || way === eagerWay(name))
   return name && { loop: loopOf(name), isEager: way !== name }
 }

@@ -2,11 +2,11 @@
 
 import { messageOf } from '@meanwhile/core'
 import type { WireName } from '@meanwhile/harness/server'
+import type { Cell } from '../cell.ts'
 import { cellsOf } from '../cells.ts'
 import type { BenchOptions } from '../cli.ts'
 import { measure } from '../measure.ts'
 import { shownParts, shownRuns } from '../progress.ts'
-import type { Cell } from '../results.ts'
 import { type Job, planOf } from '../run-plan.ts'
 import { SCENARIOS, WARM_UP } from '../scenarios.ts'
 import { openTransport, type Transport } from '../transport.ts'

@@ -1,8 +1,8 @@
 /** Compares a loop without and with its drop-in. */
 
 import type { WireName } from '@meanwhile/harness/server'
+import type { Entry } from '../cell.ts'
 import { NOISE } from '../report/noise.ts'
-import type { Entry } from '../results.ts'
 import { ALL_LOOPS, eagerWay, type LoopName, waysOf } from './loops.ts'
 import { OWN_TIME } from './scenarios.ts'
 

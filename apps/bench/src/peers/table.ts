@@ -2,10 +2,10 @@
 
 import { styleText } from 'node:util'
 import { bareTable } from '../bare-table.ts'
+import type { Entry } from '../cell.ts'
 import { beside, type ComparisonRow, comparisonsOf, peersOf } from '../comparison.ts'
 import { milliseconds, NONE, precise } from '../format.ts'
 import type { Way } from '../modes.ts'
-import type { Entry } from '../results.ts'
 import type { PeerState } from './install.ts'
 import { peerNotes } from './notes.ts'
 

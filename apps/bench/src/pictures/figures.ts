@@ -1,8 +1,8 @@
 /** The runs behind the pictures, and behind the times that README and home page name: the content of `docs/pictures/figures.json`. */
 
 import type { WireName } from '@meanwhile/harness/server'
+import type { Cell } from '../cell.ts'
 import type { Mode } from '../modes.ts'
-import type { Cell } from '../results.ts'
 import type { Timeline } from '../sample.ts'
 import type { ScenarioId } from '../scenarios.ts'
 

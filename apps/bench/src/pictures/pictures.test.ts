@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import type { Cell } from '../cell.ts'
 import type { Mode } from '../modes.ts'
-import type { Cell } from '../results.ts'
 import { type Figures, figuresOf, NoFiguresError, PICTURED, PICTURED_MODES, type PicturedRun } from './figures.ts'
 import { pictureFiles } from './files.ts'
 import { wrongFigures } from './wrong-figures.ts'

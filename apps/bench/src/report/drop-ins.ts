@@ -1,6 +1,7 @@
 /** The report's section on loops of other libraries with and without their drop-ins. */
 
 import { barText } from '../bars.ts'
+import type { Entry } from '../cell.ts'
 import { comparisonsOf, type Label } from '../comparison.ts'
 import { dropInBars } from '../drop-ins/bars.ts'
 import type { LoopCpu } from '../drop-ins/cpu.ts'
@@ -10,7 +11,6 @@ import { dropInNotes, problemsOf } from '../drop-ins/notes.ts'
 import { type DropInRow, type LoopFigures, type OwnTime, rowsIn } from '../drop-ins/rows.ts'
 import { firstToolText, slowMark } from '../drop-ins/table.ts'
 import { milliseconds, NONE, percent, ratio } from '../format.ts'
-import type { Entry } from '../results.ts'
 import { type Html, html } from './html.ts'
 import { WIRE_TITLES } from './names.ts'
 import { scrollingTable } from './scrolling-table.ts'

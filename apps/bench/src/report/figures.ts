@@ -1,6 +1,7 @@
 /** The report's table of figures. */
 
 import { barsOf, barText } from '../bars.ts'
+import type { Entry } from '../cell.ts'
 import {
   beside,
   type Comparison,
@@ -15,7 +16,6 @@ import {
 } from '../comparison.ts'
 import { milliseconds, NONE, precise, signed, spread } from '../format.ts'
 import type { Mode } from '../modes.ts'
-import type { Entry } from '../results.ts'
 import { type Html, html } from './html.ts'
 import { MODE_HEADINGS, WIRE_TITLES } from './names.ts'
 import { MORE, scrollingTable } from './scrolling-table.ts'

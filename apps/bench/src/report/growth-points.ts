@@ -1,8 +1,8 @@
 /** How the CPU time of a run grows with the size of its arguments: the data of the chart, its text and its table. */
 
 import { WIRE_NAMES, type WireName } from '@meanwhile/harness/server'
+import type { Entry } from '../cell.ts'
 import { CONTENDERS, type Contender, type Way } from '../modes.ts'
-import type { Entry } from '../results.ts'
 import { ARGUMENT_KB } from '../scenarios.ts'
 
 export interface GrowthPoint {

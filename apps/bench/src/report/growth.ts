@@ -1,7 +1,7 @@
 /** The report's section that shows whether twice the arguments take twice the time, as a picture and as a table. */
 
+import type { Entry } from '../cell.ts'
 import { milliseconds, NONE } from '../format.ts'
-import type { Entry } from '../results.ts'
 import { growthChart } from './growth-chart.ts'
 import { type Growth, growthOf, sizesOf, wiresOf } from './growth-points.ts'
 import { type Html, html } from './html.ts'

@@ -1,9 +1,9 @@
 /** A mode's typical run, as one row of a picture. */
 
+import type { Entry } from '../cell.ts'
 import { beside } from '../comparison.ts'
 import { milliseconds } from '../format.ts'
 import { BASELINE, type Mode } from '../modes.ts'
-import type { Entry } from '../results.ts'
 import type { Timeline } from '../sample.ts'
 import { MODE_HEADINGS } from './names.ts'
 import { NOISE } from './noise.ts'

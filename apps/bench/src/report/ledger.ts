@@ -1,9 +1,9 @@
 /** The savings ledger: what eager runs report, step by step. */
 
 import type { StepSavings } from '@meanwhile/eager-tools'
+import type { Cell } from '../cell.ts'
 import { comparisonsOf, isPaced } from '../comparison.ts'
 import { milliseconds, signed } from '../format.ts'
-import type { Cell } from '../results.ts'
 import { type Html, html } from './html.ts'
 import { WIRE_TITLES } from './names.ts'
 import { MORE, scrollingTable } from './scrolling-table.ts'

@@ -1,8 +1,9 @@
 /** The report's section on how and on what machine it was measured. */
 
+import type { Entry } from '../cell.ts'
 import { isServedHere } from '../comparison.ts'
 import { notesOf } from '../notes.ts'
-import type { Entry, Results } from '../results.ts'
+import type { Results } from '../results.ts'
 import { type Html, html } from './html.ts'
 
 export function method(entries: readonly Entry[], results: Results): Html {

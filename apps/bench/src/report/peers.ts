@@ -1,11 +1,11 @@
 /** The report's section that compares other libraries with ours. */
 
+import type { Entry } from '../cell.ts'
 import { beside, type Comparison, type ComparisonRow, comparisonsOf, peersOf } from '../comparison.ts'
 import { milliseconds, NONE, precise } from '../format.ts'
 import type { Way } from '../modes.ts'
 import type { PeerState } from '../peers/install.ts'
 import { peerNotes } from '../peers/notes.ts'
-import type { Entry } from '../results.ts'
 import { type Html, html } from './html.ts'
 import { WIRE_TITLES } from './names.ts'
 import { scrollingTable } from './scrolling-table.ts'

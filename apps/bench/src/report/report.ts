@@ -1,9 +1,10 @@
 /** The results as one self-contained page. */
 
 import { readFileSync } from 'node:fs'
+import type { Entry } from '../cell.ts'
 import { modesOf } from '../comparison.ts'
 import { failuresOf } from '../notes.ts'
-import type { Entry, Results } from '../results.ts'
+import type { Results } from '../results.ts'
 import { dropInsSection } from './drop-ins.ts'
 import { faults } from './faults.ts'
 import { figures } from './figures.ts'

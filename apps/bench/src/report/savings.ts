@@ -1,9 +1,9 @@
 /** The headline: what eager saves against parallel, by scenario, including scenarios without savings. */
 
+import type { Entry } from '../cell.ts'
 import { comparisonsOf, isPaced, type Label } from '../comparison.ts'
 import { milliseconds, percent } from '../format.ts'
 import { BASELINE } from '../modes.ts'
-import type { Entry } from '../results.ts'
 import { median } from '../stats.ts'
 import { type Html, html } from './html.ts'
 import { NOISE } from './noise.ts'

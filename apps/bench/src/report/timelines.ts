@@ -1,9 +1,9 @@
 /** The pictures of all scenarios, one wire at a time: the choice of the wire needs no script. */
 
 import type { WireName } from '@meanwhile/harness/server'
+import type { Cell } from '../cell.ts'
 import { comparisonsOf, type Label } from '../comparison.ts'
 import { MODES } from '../modes.ts'
-import type { Cell } from '../results.ts'
 import { type Html, html } from './html.ts'
 import type { Lane } from './lane.ts'
 import { legend } from './legend.ts'

@@ -69,7 +69,7 @@ test.each([null, 'yes', ['yes'], 7])(
   },
 )
 
-test('a question of a nested agent stays open when the run stops in beforeAgent, answered or not (L4, L8)', async () => {
+test('an answer to a nested agent is kept when the run stops in beforeAgent (L4, L8)', async () => {
   let asks = false
   const asking: Middleware = {
     name: 'asking',
@@ -84,38 +84,72 @@ test('a question of a nested agent stays open when the run stops in beforeAgent,
   const first = await played(agent.stream('Go'))
   asks = true
   const second = await played(agent.resume(first.checkpoint as Checkpoint, answersTo(first.result)))
-  expect(second.result.interrupts).toMatchObject([{ payload: 'really?' }, { payload: 'who are you?' }])
+  expect(second.result.interrupts).toMatchObject([{ payload: 'who are you?' }])
   const third = await played(agent.resume(second.checkpoint as Checkpoint, answersTo(second.result)))
   expect(third.result.text).toBe('Done')
   expect(did).toEqual(['book 1 []', 'book 2 ["yes"]'])
 })
 
-test('an answer to a nested agent is kept when its run is cancelled before the agent continues (L5, L8)', async () => {
+/** A run whose agent has asked two questions inside a call, and a function that cancels a resume of it after some milliseconds. */
+async function askedTwice(isBackground: boolean) {
   const model = scriptedModel([respond(call('book'), call('book', { n: 2 })), respond(say('Booked.'))])
   const expert = createAgent({ model, name: 'expert', description: 'Books.', tools: [book] })
-  const tools = [agentTool(expert)]
-  const { agent } = agentOf([respond(call('expert', { request: 'Book' })), respond(say('Done'))], { tools })
-  const first = await played(agent.stream('Go'))
+  const tools = [{ ...agentTool(expert), background: isBackground }]
+  const meanwhile = isBackground ? [respond(say('Meanwhile'))] : []
+  const { agent } = agentOf([respond(call('expert', { request: 'Book' })), ...meanwhile, respond(say('Done'))], {
+    tools,
+  })
+  const { result, checkpoint } = await played(agent.stream('Go'))
   const stored = memoryStore()
   const checkpoints: CheckpointStore = { ...stored, save: (...saved) => sleep(100).then(() => stored.save(...saved)) }
   const slow = agentOf([], { tools, checkpoints }).agent
-  const cancelledWith = async (from: Checkpoint, answers: Record<string, Json>) => {
+  const cancelled = async (after: number, from: Checkpoint, answers: Record<string, Json>) => {
     const run = slow.resume(from, answers)
     const reading = collect(run)
-    await vi.advanceTimersByTimeAsync(50)
+    if (after > 0) await vi.advanceTimersByTimeAsync(after)
     void run.cancel()
     await vi.runAllTimersAsync()
-    const { checkpoint } = (await reading).result ?? {}
-    return JSON.parse(JSON.stringify(checkpoint)) as Checkpoint
+    const { result } = await reading
+    expect(result?.status).toBe('cancelled')
+    return JSON.parse(JSON.stringify(result?.checkpoint)) as Checkpoint
   }
-  const answered = await cancelledWith(first.checkpoint as Checkpoint, answersTo(first.result))
+  return { agent, result, checkpoint: checkpoint as Checkpoint, cancelled }
+}
+
+test.for([
+  ['a nested agent', 'its set-up', false, 0],
+  ['a nested agent', 'the agent continues', false, 50],
+  ['an agent in the background', 'its set-up', true, 0],
+  ['an agent in the background', 'the agent continues', true, 50],
+] as const)('an answer to %s is kept when its run is cancelled before %s (L5, L8, P19)', async (row) => {
+  const [, , isBackground, after] = row
+  const { agent, result: first, checkpoint, cancelled } = await askedTwice(isBackground)
+  const answered = await cancelled(after, checkpoint, answersTo(first))
   expect(answered.interrupts).toEqual([])
-  const again = await cancelledWith(answered, {})
+  const again = await cancelled(after, answered, {})
   did.length = 0
   const { result } = await played(agent.resume(again))
   expect(result).toMatchObject({ status: 'completed', text: 'Done' })
   expect(did).toEqual(['book 2 ["yes"]', 'book 2 ["yes"]'])
 })
+
+test.for([
+  ['a nested agent', false],
+  ['an agent in the background', true],
+] as const)(
+  'only the other question of %s is open when a run that got one answer was cancelled before its set-up (L5, L6, P19)',
+  async ([, isBackground]) => {
+    const { agent, result: first, checkpoint, cancelled } = await askedTwice(isBackground)
+    const [one, other] = first.interrupts ?? []
+    const answered = await cancelled(0, checkpoint, { [one?.id ?? '']: 'yes' })
+    const again = await played(agent.resume(answered))
+    expect([answered.interrupts, again.result.interrupts]).toEqual([[other], [other]])
+    did.length = 0
+    const { result } = await played(agent.resume(again.checkpoint as Checkpoint, answersTo(again.result, 'no')))
+    expect(result).toMatchObject({ status: 'completed', text: 'Done' })
+    expect(did).toEqual(['book 2 ["yes"]', 'book 2 ["no"]'])
+  },
+)
 
 test.each([1, 2])(
   'an answer to an agent, %i deep, is kept whenever the process is killed after the claim of its resume (L5, L19)',

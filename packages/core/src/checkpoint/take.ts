@@ -83,13 +83,12 @@ function spentIdsOf({ history, calls }: RunState): string[] {
 
 /** The open questions: those of calls in call order, then that of a hook or wrap. */
 function interruptsOf(run: RunState): PendingInterrupt[] {
-  const { unclaimed } = run
   const own = questionsOf(run)
-  const ofCalls = unclaimed?.interrupts.filter(({ id }) => own.every((one) => one.id !== id)) ?? interruptsOfCalls(run)
-  return [...ofCalls, ...own]
+  const inner = run.unclaimed?.interrupts.filter(({ id }) => own.every((one) => one.id !== id)) ?? questionsOfCalls(run)
+  return [...inner, ...own]
 }
 
-function interruptsOfCalls(run: RunState): PendingInterrupt[] {
+function questionsOfCalls(run: RunState): PendingInterrupt[] {
   const entries = [...run.calls.entries(), ...run.calls.table.works()]
   return inCallOrder(run, entries.filter(isOpen)).flatMap((entry) => questionsOf(run, entry))
 }

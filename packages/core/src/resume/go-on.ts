@@ -6,6 +6,7 @@ import { agentText, checkpointFrom, hasFinalAnswer, stored } from '../checkpoint
 import { stepsLoaded } from '../machine/saved-state.ts'
 import { partialMessage } from '../model-call/partial-response.ts'
 import { addressOf, askerOf, isInside, isNested } from '../state/address.ts'
+import { withAnswers } from '../state/call-outcomes.ts'
 import type { RunState } from '../state/run.ts'
 import type { Answer } from '../state/run-steps.ts'
 import { discard, undoWhenOver } from '../tool-call/commit-or-discard.ts'
@@ -39,13 +40,14 @@ export async function load(run: RunState, { from, answers, rerun }: Resumption):
   const checkpoint = checkpointFrom(from, found, run.config.name)
   const unknown = Object.keys(given).filter((id) => checkpoint.interrupts.every((pending) => pending.id !== id))
   if (unknown.length > 0) throw new UnknownInterruptError(unknown)
-  const { calls, undos, tools, interrupts } = checkpoint
+  const { calls, interrupts } = checkpoint
   for (const { address } of interrupts) checkAsker(run, address)
   await checkAnswers(interrupts, given, { middleware: run.middleware })
   if (!checkpoint.result) await run.userContext.checkFor(run.config)
   run.resumed = { checkpoint, answers: given }
-  const open = interrupts.filter((one) => !(one.id in given) || isNested(one.address))
-  run.unclaimed = { calls, undos, tools, interrupts: open }
+  const open = interrupts.filter(({ id }) => !(id in given))
+  const answered = calls.map((call) => ({ ...call, runs: call.runs.map((one) => withAnswers(one, given)) }))
+  run.unclaimed = { ...checkpoint, calls: answered, interrupts: open }
   if (run.isOutermost) run.saver.revision = checkpoint.revision
   run.history.begin(checkpoint)
   for (const id of checkpoint.spentIds ?? []) run.history.requests(id)
@@ -76,10 +78,10 @@ export async function load(run: RunState, { from, answers, rerun }: Resumption):
  */
 export async function claim(run: RunState, { checkpoint, answers }: Resumed): Promise<void> {
   const isLost = (name: string) => checkpoint.tools.includes(name) && !findTool(run.setup.tools, name)
-  const unsettled = checkpoint.calls.filter(({ message, fate }) => !message && fate === 'committed')
+  const unsettled = checkpoint.calls.flatMap((one) => (one.message || one.fate !== 'committed' ? [] : [one.call]))
   const settled = new Set(checkpoint.calls.flatMap(({ id, message }) => (message ? [id] : [])))
   const unanswered = openCalls(run.history.messages).filter(({ id }) => !settled.has(id))
-  const lost = [...unanswered, ...unsettled.map(({ call }) => call)].find(({ name }) => isLost(name))
+  const lost = [...unanswered, ...unsettled].find(({ name }) => isLost(name))
   if (lost)
     throw new CheckpointMismatchError(
       run.id,
@@ -90,10 +92,11 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
   } catch (error) {
     // If this is an inner run, the outer run may still be saved, and its checkpoint must not contain these answers.
     run.questions.restore(checkpoint.questions)
+    run.unclaimed = checkpoint
     throw error
   }
   if (run.isOutermost) run.saver.undos.load(checkpoint.undos)
-  const entries = restoreCalls(run, checkpoint.calls)
+  const entries = restoreCalls(run, (run.unclaimed ?? checkpoint).calls)
   const open = entries.filter(({ settled }) => !settled)
   for (const entry of open) resumeCall(run, entry, { checkpoint, answers })
   for (const entry of entries) {
@@ -142,11 +145,10 @@ function checkedAnswers(answers: Answers): Answers {
 
 function loadSteps({ steps, history }: RunState, { steps: saved }: Checkpoint): void {
   const { added, candidate, cutOff: text, feedback } = saved
-  const { messages } = history
   const places = new Set(added)
   stepsLoaded(steps.state, saved)
-  steps.before = messages.filter((_, index) => !places.has(index))
-  if (candidate !== undefined) steps.offer = messages[candidate] as Answer
+  steps.before = history.messages.filter((_, index) => !places.has(index))
+  if (candidate !== undefined) steps.offer = history.messages[candidate] as Answer
   if (text !== undefined) steps.partial = partialMessage([{ type: 'text', text }])
   if (feedback !== undefined) steps.rejection = { feedback }
 }

@@ -3,15 +3,14 @@
 import { unheard } from '../flow/unheard.ts'
 import { marked } from '../machine/decide-call.ts'
 import { goesOn } from '../machine/saved-state.ts'
-import { addressOf, askerOf, isInside, isNested } from '../state/address.ts'
+import { addressOf, askerOf, isInside } from '../state/address.ts'
 import { CallEntry } from '../state/call-entry.ts'
 import type { RunState } from '../state/run.ts'
 import { settleAs } from '../tool-call/history-results.ts'
 import { mayHaveHappenedText, textMessage } from '../tool-call/no-result-message.ts'
 import { findTool, resolveAliases } from '../vocabulary/aliases.ts'
 import { freeze } from '../vocabulary/history.ts'
-import { type Address, type Answers, Interrupt, type PendingInterrupt } from '../vocabulary/interrupt.ts'
-import type { Json } from '../vocabulary/message.ts'
+import { type Address, Interrupt, type PendingInterrupt } from '../vocabulary/interrupt.ts'
 import type { Resumed, SavedCall } from '../vocabulary/saved-run.ts'
 
 /** Adds the calls of a checkpoint to the table, in their order. This starts none of them. */
@@ -48,10 +47,7 @@ export function restoreCalls(run: RunState, calls: readonly SavedCall[]): readon
 export function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answers }: Resumed): void {
   const address = addressOf(run, entry)
   const pending = checkpoint.interrupts.filter((one) => isInside(one.address, address))
-  const answered = pending.filter(({ id }) => id in answers)
-  const [first] = answered.length === 0 ? pending : []
-  const given = answered.filter((one) => isNested(one.address)).map(({ id }) => [id, answers[id] as Json])
-  entry.outcomes.answer(Object.fromEntries(given) as Answers)
+  const first = pending.some(({ id }) => id in answers) ? undefined : pending[0]
   switch (goesOn(entry.state, first !== undefined, run.rerun)) {
     case 'open':
       if (first) stayOpen(entry, first, first.address.slice(address.length))

@@ -53,14 +53,11 @@ export class CallOutcomes {
     return this.#runs.map(({ invocation }) => invocation)
   }
 
-  /** The questions of these runs. */
+  /** The questions of these runs that have no answer. */
   get interrupts(): readonly PendingInterrupt[] {
-    return this.#runs.flatMap(({ checkpoint }) => checkpoint().interrupts)
-  }
-
-  /** Adds answers for the runs of a checkpoint. */
-  answer(given: Answers): void {
-    this.#runs = this.#runs.map((run) => ({ ...run, answers: { ...run.answers, ...given } }))
+    return this.#runs.flatMap(({ checkpoint, answers = {} }) =>
+      checkpoint().interrupts.filter(({ id }) => !(id in answers)),
+    )
   }
 
   /** Called when the run in this execution has rejected its answers: it will ask again. */
@@ -86,9 +83,14 @@ export class CallOutcomes {
   }
 }
 
-function savedRun({ invocation, answers = {}, ...run }: NestedRun): SavedRun {
-  const checkpoint = run.checkpoint()
-  const asked = checkpoint.interrupts.flatMap(({ id }) => (id in answers ? [[id, answers[id]]] : []))
+function savedRun(run: NestedRun): SavedRun {
+  return withAnswers({ ...run, checkpoint: run.checkpoint() })
+}
+
+/** Adds those of these answers that the run asks for. */
+export function withAnswers({ invocation, checkpoint, answers }: SavedRun, given: Answers = {}): SavedRun {
+  const all = { ...answers, ...given }
+  const asked = checkpoint.interrupts.flatMap(({ id }) => (id in all ? [[id, all[id]]] : []))
   return { invocation, checkpoint, ...(asked.length > 0 && { answers: Object.fromEntries(asked) as Answers }) }
 }
 

@@ -45,7 +45,7 @@ export interface PostgresSchema {
  * @throws {ConfigError} The pool has no `query`, the schema is not a valid name, or `retries` is not an integer of at least 0.
  */
 export function openPostgres({ pool, schema, retries = 7 }: PostgresOptions, setUp: string): PostgresSchema {
-  const name = quoted(schema)
+  const name = quotedSchema(schema)
   if (typeof pool?.query !== 'function') throw new ConfigError('pool', 'must have a query method, like a Pool of pg')
   if (!Number.isSafeInteger(retries) || retries < 0) throw new ConfigError('retries', 'must be an integer from 0')
 
@@ -55,7 +55,7 @@ export function openPostgres({ pool, schema, retries = 7 }: PostgresOptions, set
         return await act()
       } catch (error) {
         // Each try closes one connection to a former primary, and a pool may have many: 16 tries of 50 ms for each retry.
-        const isReadOnly = codeOf(error) === '25006'
+        const isReadOnly = postgresCode(error) === '25006'
         const isOver = isReadOnly ? readOnly++ >= 16 * retries : lost++ >= retries
         if (isOver || !isConnectionLost(error)) throw explained(error, name, setUp)
         await new Promise((resolve) => setTimeout(resolve, isReadOnly ? 50 : 25 * 2 ** lost))
@@ -87,7 +87,7 @@ export function openPostgres({ pool, schema, retries = 7 }: PostgresOptions, set
  * @throws {ConfigError} The schema is not a valid name.
  */
 export function postgresSchema(schema?: string): string {
-  const name = quoted(schema)
+  const name = quotedSchema(schema)
   return `CREATE SCHEMA IF NOT EXISTS ${name};
 CREATE TABLE IF NOT EXISTS ${name}.checkpoints (
   key text COLLATE "C" PRIMARY KEY, -- the id; one that is too long for an index ends in its SHA-256
@@ -105,7 +105,7 @@ const NAME = /^[a-z_]\w{0,62}$/i
  * Returns the quoted name of a schema for use in statements.
  * @throws {ConfigError} It is not a valid name of a schema.
  */
-function quoted(schema = 'meanwhile'): string {
+export function quotedSchema(schema = 'meanwhile'): string {
   if (typeof schema !== 'string' || !NAME.test(schema))
     throw new ConfigError('schema', 'must be a name of at most 63 letters, digits and underscores, with no digit first')
   return `"${schema}"`
@@ -131,7 +131,9 @@ const LOST =
 
 /** Whether another connection is needed: this one was lost, and the statement may have run; or it leads to a read-only server. */
 export function isConnectionLost(error: unknown): boolean {
-  return LOST.test(codeOf(error)) || (error instanceof Error && /connection (terminated|error)/i.test(error.message))
+  return (
+    LOST.test(postgresCode(error)) || (error instanceof Error && /connection (terminated|error)/i.test(error.message))
+  )
 }
 
 /** Converts PostgreSQL's errors about a missing set-up to an error that tells the user what to do. */
@@ -147,11 +149,11 @@ function explained(cause: unknown, schema: string, setUp: string): unknown {
     '42703': other,
     '42804': other,
   }
-  const fault = faults[codeOf(cause)]
+  const fault = faults[postgresCode(cause)]
   return fault === undefined ? cause : new CheckpointStoreError('open', '', fault, { cause })
 }
 
 /** Returns the SQLSTATE of PostgreSQL's error, or the code of Node's error; empty if there is none. */
-function codeOf(error: unknown): string {
+export function postgresCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
 }

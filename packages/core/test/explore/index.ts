@@ -14,27 +14,23 @@ import { shown } from './show.ts'
 const FIXED = 1
 const AT_LEAST = 50
 
-const { values } = parseArgs({
-  options: {
-    /** How many paths in all worlds together, or `all`; at least 50 in each world. */
-    paths: { type: 'string', default: '5000' },
-    /** A path does not end where another one has been. All of them only in the smallest worlds. */
-    uncut: { type: 'boolean', default: false },
-    /** The order of the paths. Default: half of them with seed 1, half with a random one. */
-    seed: { type: 'string' },
-    /** Only the worlds whose description contains this text. */
-    world: { type: 'string', default: '' },
-    /** Shows one path of that world, move by move. */
-    path: { type: 'string' },
-    /** Checks that deliberate faults break a promise: this many of them, spread over the list, or `all`. */
-    mutants: { type: 'string' },
-  },
-})
+const OPTIONS = {
+  paths: { type: 'string', default: '5000', is: 'how many paths in all worlds together, or all; at least 50 in each' },
+  uncut: { type: 'boolean', default: false, is: 'no path ends where another one has been: for the smallest worlds' },
+  seed: { type: 'string', is: 'the order of the paths; by default half of them have seed 1, half a random one' },
+  world: { type: 'string', default: '', is: 'only the worlds whose description contains this text' },
+  path: { type: 'string', is: 'shows one path of that world, move by move' },
+  mutants: { type: 'string', is: 'checks that faults break a promise: so many of the list, or all' },
+  help: { type: 'boolean', default: false, is: 'shows this' },
+} as const
+
+const { values } = parseArgs({ options: OPTIONS })
 
 const countOf = (text: string): number => (text === 'all' ? Number.POSITIVE_INFINITY : Number(text))
 const seconds = (begun: number): string => `${(process.uptime() - begun).toFixed(1)} s`
 
-process.exitCode = await (values.mutants ? tryMutants(values.mutants) : exploreWorlds(values.paths))
+if (values.help) for (const [name, { is }] of Object.entries(OPTIONS)) console.log(`--${name.padEnd(8)} ${is}`)
+else process.exitCode = await (values.mutants ? tryMutants(values.mutants) : exploreWorlds(values.paths))
 
 /** Returns how many worlds break a promise. */
 async function exploreWorlds(paths: string): Promise<number> {

@@ -1,14 +1,19 @@
 /** A tracer that only records which spans begin and end. */
 
 import { type Tracer, type TracerProvider, trace } from '@opentelemetry/api'
-import type { Place } from './place.ts'
 
 export interface Span {
   readonly name: string
   ends: number
 }
 
-export function tracerOf({ spans, reached }: Pick<Place, 'spans' | 'reached'>): TracerProvider {
+export function tracerOf({
+  spans,
+  reached,
+}: {
+  readonly spans: Span[]
+  reached(moment: string): void
+}): TracerProvider {
   const tracer: Tracer = {
     startSpan(name) {
       const own: Span = { name, ends: 0 }

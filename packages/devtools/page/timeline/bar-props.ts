@@ -1,7 +1,15 @@
 import type { Axis } from '../../src/geometry/axis.ts'
+import type { Row } from '../../src/geometry/rows.ts'
 import type { View } from '../../src/geometry/views.ts'
-import type { Call, Run } from '../../src/model/run.ts'
-import type { Pointed } from './timeline.tsx'
+import type { Call, Response, Run } from '../../src/model/run.ts'
+
+/** What the pointer is over. */
+export interface Pointed {
+  readonly x: number
+  readonly y: number
+  readonly row: Row
+  readonly part: { readonly call: Call } | { readonly response: Response }
+}
 
 /** What all rows of the timeline get. */
 export interface BarProps {

@@ -3,11 +3,12 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { axisOf, pausesOf, type Span, ticksOf } from '../../src/geometry/axis.ts'
-import { drawingOf, type Row } from '../../src/geometry/rows.ts'
+import { drawingOf } from '../../src/geometry/rows.ts'
 import { layoutOf, type View } from '../../src/geometry/views.ts'
 import { counted, duration } from '../../src/geometry/words.ts'
-import type { Call, Response, Run } from '../../src/model/run.ts'
+import type { Run } from '../../src/model/run.ts'
 import { AxisLabels } from './axis-labels.tsx'
+import type { Pointed } from './bar-props.ts'
 import { CallBars } from './call-row.tsx'
 import { Gutter } from './gutter.tsx'
 import { Overview } from './overview.tsx'
@@ -29,14 +30,6 @@ export interface TimelineProps {
   readonly first: Span | undefined
   readonly onZoom: (window: Span | undefined) => void
   readonly children: ComponentChildren
-}
-
-/** What the pointer is over. */
-export interface Pointed {
-  readonly x: number
-  readonly y: number
-  readonly row: Row
-  readonly part: { readonly call: Call } | { readonly response: Response }
 }
 
 const GUTTER = 148

@@ -5,7 +5,7 @@ import { count, duration } from '../../src/geometry/words.ts'
 import type { Call, Response } from '../../src/model/run.ts'
 import { Ticked } from '../ticked.tsx'
 import { visible } from '../visible.ts'
-import type { Pointed } from './timeline.tsx'
+import type { Pointed } from './bar-props.ts'
 
 const SIZE = { width: 300, height: 120 }
 

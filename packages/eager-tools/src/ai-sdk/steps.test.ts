@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { EagerLoop } from '../host/eager-loop.ts'
+import { nextStep } from '../host/host-calls.ts'
 import type { HostTool } from '../host/host-tool.ts'
 import type { StepEnd } from './sdk.ts'
 import { Steps } from './steps.ts'
@@ -19,7 +20,7 @@ function begun(loop: EagerLoop, steps: Steps, callId: string, before: readonly S
   })
   steps.began({ callId, messages, promptMessages })
   steps.requests(step, promptMessages)
-  step.calls = loop.step(step.run, { tools })
+  step.calls = nextStep(loop, step.run, { tools })
   return step
 }
 

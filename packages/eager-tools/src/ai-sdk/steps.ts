@@ -53,6 +53,11 @@ export class Step {
   isRequested = false
   /** Whether calls wait until the SDK has asked for their approval: what was added may prevent or change them. */
   waits = false
+  /**
+   * Of a model that requests another response in the place of one that is not whole: the silence after which it does so, in
+   * milliseconds.
+   */
+  silence: number | undefined
   /** The tools of the run. If other options may have been added, they are known once the step has begun. */
   tools: SdkTools | undefined
   calls: HostCalls | undefined

@@ -1,19 +1,22 @@
 /** The model of a step, with its streams observed: the calls of a response start while it streams. */
 
 import { sealsCalls } from '@meanwhile/core/calls'
-import { gateway, type LanguageModel, wrapLanguageModel } from 'ai'
+import type { LanguageModel } from 'ai'
 import type { Declared } from '../host/declared.ts'
 import type { EagerLoop } from '../host/eager-loop.ts'
-import type { HostCalls } from '../host/host-calls.ts'
+import { type HostCalls, nextStep } from '../host/host-calls.ts'
 import type { HostTool } from '../host/host-tool.ts'
 import type { AddedOptions } from './added-options.ts'
 import { collected } from './collected.ts'
 import { earlyTool } from './early-tool.ts'
 import { mayBeEarly } from './may-be-early.ts'
 import { own } from './own.ts'
+import { modelsInside } from './resilient/resilient-model.ts'
+import { type Model, resolvedModel } from './resolved-model.ts'
 import type { ModelRequest, SdkModel, SdkTools, StreamedAnswer } from './sdk.ts'
 import type { Step, Steps } from './steps.ts'
 import { watchedStream } from './watched-stream.ts'
+import { withMethods } from './with-methods.ts'
 
 export interface WatchedModelsOptions {
   readonly loop: EagerLoop
@@ -32,15 +35,19 @@ export class WatchedModels {
     this.#options = options
   }
 
-  /** The same model for one step, with its streams observed. */
+  /** The same model for one step, with its streams observed: with `resilient()` those of each of its models. */
   of(given: SdkModel | string, step: Step): SdkModel {
-    return new Proxy(resolved(given), {
-      get: (target, key) => {
-        if (key === 'doStream') return (request: ModelRequest) => this.#streamed(target, step, request)
-        if (key === 'doGenerate') return (request: ModelRequest) => this.#generated(target, step, request)
-        const value: unknown = Reflect.get(target, key, target)
-        return typeof value === 'function' ? value.bind(target) : value
-      },
+    const model = resolvedModel(given as LanguageModel)
+    const inside = modelsInside(model)
+    step.silence = inside?.silence
+    const watch = (one: Model) => this.#watched(one as SdkModel, step) as Model
+    return (inside?.watchedBy(watch) ?? watch(model)) as SdkModel
+  }
+
+  #watched(model: SdkModel, step: Step): SdkModel {
+    return withMethods(model, {
+      doStream: (request) => this.#streamed(model, step, request),
+      doGenerate: (request) => this.#generated(model, step, request),
     })
   }
 
@@ -70,7 +77,10 @@ export class WatchedModels {
       const stands = (passed: ReadonlySet<string | undefined>) => {
         step.passed = passed
       }
-      return { ...answer, stream: watchedStream(answer.stream, calls, { seals, stands }) }
+      return {
+        ...answer,
+        stream: watchedStream(answer.stream, calls, { seals, mayRepeat: step.silence !== undefined, stands }),
+      }
     } catch (error) {
       calls.failed()
       throw error
@@ -85,10 +95,11 @@ export class WatchedModels {
     seals: boolean,
   ): HostCalls | undefined {
     if (step.calls?.again()) return step.calls
-    step.calls = this.#options.loop.step(step.run, {
+    step.calls = nextStep(this.#options.loop, step.run, {
       tools: this.#hostTools(step, request),
       model: { provider, id },
       signal: request.abortSignal,
+      silence: step.silence,
       // Another limit may have been added: early calls keep to the lowest, and the savings assume none.
       ...(step.isWhole ? { toolConcurrency: step.options.toolCallConcurrency } : { earlySlots: 1 }),
       keptBack: (id) => {
@@ -129,14 +140,4 @@ export class WatchedModels {
 /** If the model must call one tool and does not, the SDK executes none of its calls. */
 function mayBeCalled(name: string, choice: ModelRequest['toolChoice']): boolean {
   return choice?.type !== 'none' && (choice?.type !== 'tool' || choice.toolName === name)
-}
-
-function resolved(model: SdkModel | string): SdkModel {
-  if (typeof model === 'string')
-    return resolved((globalThis.AI_SDK_DEFAULT_PROVIDER ?? gateway).languageModel(model) as SdkModel)
-  // As the SDK converts models of older versions.
-  const isOld = model.specificationVersion === 'v2' || model.specificationVersion === 'v3'
-  return isOld
-    ? (wrapLanguageModel({ model: model as Exclude<LanguageModel, string>, middleware: [] }) as SdkModel)
-    : model
 }

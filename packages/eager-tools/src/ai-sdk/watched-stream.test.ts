@@ -42,6 +42,6 @@ function watched(calls: Parameters<typeof watchedStream>[1]) {
   const { readable, writable } = new TransformStream<StreamPart, StreamPart>()
   return {
     to: writable.getWriter(),
-    reader: watchedStream(readable, calls, { seals: true, stands: () => undefined }).getReader(),
+    reader: watchedStream(readable, calls, { seals: true, mayRepeat: false, stands: () => undefined }).getReader(),
   }
 }

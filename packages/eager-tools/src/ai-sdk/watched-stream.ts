@@ -16,6 +16,8 @@ const READ_AHEAD = 2
 export interface WatchedStreamOptions {
   /** A `tool-call` part is final. */
   readonly seals: boolean
+  /** If the calls of the response must not be executed, another one may be requested in its place. */
+  readonly mayRepeat: boolean
   /** The response stands now. `passed`: the ids of calls after which the SDK has read on. */
   stands(passed: ReadonlySet<string | undefined>): void
 }
@@ -115,6 +117,7 @@ class HeardParts {
         const { finishReason } = part
         const reason = typeof finishReason === 'object' ? finishReason.unified : finishReason
         if (ALLOWED.has(reason)) this.#stood()
+        else if (this.#options.mayRepeat) this.#calls.failed()
         else void this.#calls.release('stream_truncated')
       }
     }

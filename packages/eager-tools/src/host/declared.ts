@@ -1,6 +1,7 @@
 /** The declarations users make for tools of another library: what a call does to the world, and how it is undone. */
 
 import { ConfigError, checkOptions, type Effect, type OptionNames } from '@meanwhile/core'
+import { isRecord } from '@meanwhile/core/calls'
 import { unknownTool } from '../unknown-names.ts'
 
 /** The effects of a library's tool. `calls` is missing, because it needs a Meanwhile run. */
@@ -102,8 +103,4 @@ function check(call: object, option: string): asserts call is DeclaredTool {
       `${option}.compensate`,
       `is never called: the effect is ${effect}, and only reversible calls are undone`,
     )
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -3,12 +3,10 @@
 import { messageOf, type Run } from '@meanwhile/core'
 import { Breaker } from '../breaker.ts'
 import { Budget } from '../budget.ts'
-import type { NamedModel } from '../call-maker.ts'
+import { emitWarning, observe } from '../emit-warning.ts'
 import type { StepSavings } from '../savings.ts'
 import { type Clearing, clearing } from './clearing.ts'
 import type { EarlyCall } from './early-call.ts'
-import { HostCalls } from './host-calls.ts'
-import type { HostTool } from './host-tool.ts'
 import { checkSettings, type EagerSettings } from './settings.ts'
 
 /** After this many steps in a row in which the host used none of a tool's early calls, the tool starts early no more. */
@@ -21,26 +19,6 @@ const MOST_UNUSED = 3
  * - `unused`: it did not execute the calls, or eager() could not recognize them.
  */
 export type HostUse = 'used' | 'changed' | 'unused'
-
-/** What is known of a step before its model request. */
-export interface HostStep {
-  /** All tools that the model may call. */
-  readonly tools: readonly HostTool[]
-  readonly model?: NamedModel
-  /** Aborts everything the host does. */
-  readonly signal?: AbortSignal | undefined
-  /** How many calls the host executes at once. Default: no limit. */
-  readonly toolConcurrency?: number | undefined
-  /** How many early calls may execute at once. Default: as many as the host executes. */
-  readonly earlySlots?: number | undefined
-  /** The response has ended, and until then `mayStart` of the tool has kept a call with this id from starting. */
-  keptBack?(id: string | undefined): void
-  /**
-   * Runs `work` in the async context in which the host would call a tool. Default: the context in which the call
-   * starts.
-   */
-  enter?<Result>(work: () => Result): Result
-}
 
 /** One run of the host's loop: its step count, and which models have changed arguments. */
 export class HostRun {
@@ -80,17 +58,9 @@ export class EagerLoop {
     return new HostRun()
   }
 
-  /** The calls of one step. `undefined` if none of them can start early, or has to wait for one that did. */
-  step(run: HostRun, step: HostStep): HostCalls | undefined {
-    run.steps++
-    const mayStart = step.tools.some(({ name, early }) => early && !this.isBarred(name))
-    if (!mayStart && run.leaving.size === 0) return undefined
-    return new HostCalls(this, run, step)
-  }
-
   /**
    * The host makes a call that belongs to no known step, such as one that was approved in a later run. Unused early runs of
-   * it must be over first, as with {@link HostCalls.cleared}.
+   * it must be over first.
    */
   cleared(id: string | undefined, name: string, input: unknown, signal?: AbortSignal): Clearing | undefined {
     if (id === undefined || this.leaving.size === 0) return undefined
@@ -155,14 +125,18 @@ export class EagerLoop {
   warn({ code, message }: Parameters<Run['warn']>[0]): void {
     const { onWarning } = this.settings
     if (!onWarning) {
-      emitWarning(code, message)
+      emitWarning('eager', code, message)
       return
     }
     // Warnings arise in the middle of a change of state, which an error must not leave half done.
     observe(
       () => onWarning({ code, message, source: 'eager' }),
       (error) =>
-        emitWarning('observer-failed', `onWarning threw: ${messageOf(error)}. It had received ${code}: ${message}`),
+        emitWarning(
+          'eager',
+          'observer-failed',
+          `onWarning threw: ${messageOf(error)}. It had received ${code}: ${message}`,
+        ),
     )
   }
 
@@ -174,26 +148,3 @@ export class EagerLoop {
     this.warn({ code, message })
   }
 }
-
-/** Calls a function of the user. An error does not reach the caller, and neither does the rejection of a promise. */
-function observe(call: () => unknown, failed: (error: unknown) => void): void {
-  try {
-    Promise.resolve(call()).catch(failed)
-  } catch (error) {
-    failed(error)
-  }
-}
-
-/** Warnings emitted by this process. Each is emitted once, even if every request makes its own `eager()`. */
-const emitted = new Set<string>()
-
-function emitWarning(code: string, message: string): void {
-  if (emitted.has(`${code} ${message}`) || emitted.size > MOST_WARNINGS) return
-  emitted.add(`${code} ${message}`)
-  if (typeof globalThis.process?.emitWarning === 'function')
-    globalThis.process.emitWarning(message, { type: 'MeanwhileWarning', code })
-  else console.warn(`eager: ${message}`)
-}
-
-/** The maximum number of warnings that a process emits. */
-const MOST_WARNINGS = 100

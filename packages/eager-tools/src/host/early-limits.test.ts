@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { abortable, after, Host, told } from '../../test/host.ts'
+import { nextStep } from './host-calls.ts'
 import type { HostTool } from './host-tool.ts'
 import type { EagerSettings } from './settings.ts'
 
@@ -10,7 +11,7 @@ afterEach(() => void vi.useRealTimers())
 test('after a provider has changed arguments, closed calls wait for their seals for the rest of the host’s run (R9, H35)', async () => {
   const host = new Host()
   const changed = async (run = host.run) => {
-    const calls = host.loop.step(run, { tools: host.tools })
+    const calls = nextStep(host.loop, run, { tools: host.tools })
     if (!calls) throw new Error('none')
     const label = told(calls, 'a', 'look', { n: 1 })
     await after(10)
@@ -30,7 +31,7 @@ test('after a provider has changed arguments, closed calls wait for their seals 
 test('the budget of one eager() counts over its steps and runs (R9, H36)', async () => {
   const host = new Host({ budget: { toleranceMs: 50 } })
   for (let n = 0; n < 3; n++) {
-    const calls = host.loop.step(host.loop.run(), { tools: host.tools })
+    const calls = nextStep(host.loop, host.loop.run(), { tools: host.tools })
     if (!calls) throw new Error('none')
     told(calls, 'a', 'look', { n, ms: 1_000 })
     await after(40)
@@ -61,7 +62,7 @@ async function used(
   asks: Readonly<Record<string, object>>,
   tools: readonly HostTool[] = host.tools,
 ): Promise<string> {
-  const calls = host.loop.step(host.run, { tools })
+  const calls = nextStep(host.loop, host.run, { tools })
   if (!calls) return 'off'
   const began = host.started.length
   for (const [index, name] of names.entries()) {
@@ -129,7 +130,7 @@ test('once all tools of a step are switched off, nothing watches it (R10)', asyn
   const host = new Host()
   const tools = [host.early('look', 'read'), { name: 'send' }]
   for (let step = 0; step < 3; step++) await used(host, ['look'], {}, tools)
-  expect(host.loop.step(host.run, { tools })).toBe(undefined)
+  expect(nextStep(host.loop, host.run, { tools })).toBe(undefined)
 })
 
 test('an early call that a step used which began before its tool was switched off changes nothing (R10)', async () => {
@@ -142,7 +143,7 @@ test('an early call that a step used which began before its tool was switched of
   calls.stood()
   expect(calls.take('a', 'look', { n: 1 })).toBeDefined()
   await calls.release()
-  expect(host.loop.step(host.run, { tools })).toBe(undefined)
+  expect(nextStep(host.loop, host.run, { tools })).toBe(undefined)
 })
 
 test('if the causes differ in the three steps, the warning names what they have in common (W48)', async () => {

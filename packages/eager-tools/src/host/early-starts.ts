@@ -7,11 +7,33 @@ import { mustKeepInput } from '../kept-input.ts'
 import { deferral } from '../policy.ts'
 import { StreamedResponse } from '../response.ts'
 import { sameValue } from '../same-value.ts'
-import type { EagerLoop, HostRun, HostStep } from './eager-loop.ts'
+import type { EagerLoop, HostRun } from './eager-loop.ts'
 import { EarlyCall, type EarlyHost } from './early-call.ts'
 import { EarlyCalls } from './early-calls.ts'
 import { HeardResponse } from './heard-response.ts'
-import { type EarlyTool, type HostInput, toolFor } from './host-tool.ts'
+import { type EarlyTool, type HostInput, type HostTool, toolFor } from './host-tool.ts'
+
+/** What is known of a step before its model request. */
+export interface HostStep {
+  /** All tools that the model may call. */
+  readonly tools: readonly HostTool[]
+  readonly model?: NamedModel
+  /** Aborts everything the host does. */
+  readonly signal?: AbortSignal | undefined
+  /** How many calls the host executes at once. Default: no limit. */
+  readonly toolConcurrency?: number | undefined
+  /** How many early calls may execute at once. Default: as many as the host executes. */
+  readonly earlySlots?: number | undefined
+  /** How long a response may be silent before another one is requested in its place, in milliseconds: `hold` begins after that. */
+  readonly silence?: number | undefined
+  /** The response has ended, and until then `mayStart` of the tool has kept a call with this id from starting. */
+  keptBack?(id: string | undefined): void
+  /**
+   * Runs `work` in the async context in which the host would call a tool. Default: the context in which the call
+   * starts.
+   */
+  enter?<Result>(work: () => Result): Result
+}
 
 export interface EarlyStartsOptions {
   readonly loop: EagerLoop

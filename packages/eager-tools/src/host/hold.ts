@@ -14,9 +14,9 @@ export class Hold {
   #heard = 0
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  /** Calls `over` when no event has arrived for `ms` milliseconds, unless it has ended by then. */
-  constructor(ms: number | undefined, over: () => void) {
-    this.#ms = ms ?? HOLD
+  /** Calls `over` when no event has arrived for `ms` milliseconds after a `silence`, unless it has ended by then. */
+  constructor(ms: number | undefined, silence: number | undefined, over: () => void) {
+    this.#ms = (ms ?? HOLD) + (silence ?? 0)
     this.#over = over
   }
 

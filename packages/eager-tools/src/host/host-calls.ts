@@ -7,13 +7,20 @@
 import type { DiscardCause } from '@meanwhile/core'
 import { activeContext, follow, sameCall, Telemetry } from '@meanwhile/core/calls'
 import type { Clearing } from './clearing.ts'
-import type { EagerLoop, HostRun, HostStep, HostUse } from './eager-loop.ts'
+import type { EagerLoop, HostRun, HostUse } from './eager-loop.ts'
 import type { EarlyCall, EarlyHost } from './early-call.ts'
-import { EarlyStarts } from './early-starts.ts'
+import { EarlyStarts, type HostStep } from './early-starts.ts'
 import type { CallLabel } from './heard-response.ts'
 import { Hold } from './hold.ts'
 import { HostRequests, type TakenCall, type UnexecutedCall } from './host-requests.ts'
 import { charge, stepSavings } from './step-account.ts'
+
+/** The calls of the next step. `undefined` if none of them can start early, or has to wait for one that did. */
+export function nextStep(loop: EagerLoop, run: HostRun, step: HostStep): HostCalls | undefined {
+  run.steps++
+  const mayStart = step.tools.some(({ name, early }) => early && !loop.isBarred(name))
+  return mayStart || run.leaving.size > 0 ? new HostCalls(loop, run, step) : undefined
+}
 
 /**
  * - `streaming`: a response is streaming.
@@ -62,7 +69,7 @@ export class HostCalls {
       started: () => this.#hold.begin(),
     })
     this.#requests = new HostRequests(loop, run, this.#starts)
-    this.#hold = new Hold(hold, () => void this.release())
+    this.#hold = new Hold(hold, options.silence, () => void this.release())
   }
 
   get stage(): Stage {

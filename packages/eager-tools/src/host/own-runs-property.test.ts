@@ -3,7 +3,7 @@ import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { after, Host, told } from '../../test/host.ts'
-import type { HostCalls } from './host-calls.ts'
+import { type HostCalls, nextStep } from './host-calls.ts'
 import type { HostTool } from './host-tool.ts'
 import { UnfinishedEarlyCallError } from './unfinished-early-call-error.ts'
 
@@ -122,7 +122,7 @@ test('an early run and the host’s run of a call never overlap, and no undo tak
         const tools = wanted.map((one, at) => seats.tool(place * 10 + at, one))
         let calls: HostCalls | undefined
         for (const [attempt, ends] of [...before, 'accepted'].entries()) {
-          if (!calls?.again()) calls = seats.host.loop.step(seats.host.run, { tools })
+          if (!calls?.again()) calls = nextStep(seats.host.loop, seats.host.run, { tools })
           for (const [at, { pause }] of wanted.entries()) {
             const n = place * 10 + at
             calls?.seal(told(calls, `${attempt} ${n}`, `reserve${n}`, { n }))

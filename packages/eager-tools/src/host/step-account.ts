@@ -2,9 +2,8 @@
 
 import type { ToolCall } from '@meanwhile/core'
 import type { Budget } from '../budget.ts'
-import { makespan } from '../makespan.ts'
 import type { CallSavings, StepSavings } from '../savings.ts'
-import { micro } from '../step-savings.ts'
+import { credit, micro, savingsOf } from '../step-savings.ts'
 import type { EarlyCall } from './early-call.ts'
 
 /** The measurements of one step. Times are in `performance.now()`. */
@@ -44,36 +43,21 @@ export function stepSavings({ step, slots, began, stood, over, certain, early, r
     }
   }
   const taken = early.filter(({ isTaken }) => isTaken)
-  const lateMs = stood !== undefined && requested.length > taken.length ? micro(over - stood) : 0
-  const joined = taken.map(accountOf)
-  const discarded = early.filter(({ isTaken }) => !isTaken).map(accountOf)
-  const works = [...joined.map(({ durationMs }) => ({ ms: durationMs })), { ms: lateMs }]
-  const actualMs = joined.reduce(
-    (end, { startedMs = 0, durationMs }) => Math.max(end, micro(startedMs + durationMs)),
-    micro(stoodMs + lateMs),
-  )
-  const parallelMs = micro(stoodMs + makespan(works, slots))
-  return {
+  const discarded = early.filter(({ isTaken }) => !isTaken)
+  return savingsOf({
     step,
-    ...(Number.isFinite(slots) && { slots }),
+    slots,
     streamMs: stoodMs,
     stoodMs,
-    actualMs,
-    sequentialMs: micro(stoodMs + makespan(works, 1)),
-    parallelMs,
-    savedMs: micro(parallelMs - actualMs),
-    wastedMs: micro(discarded.reduce((sum, { durationMs }) => sum + durationMs, 0)),
-    calls: [...joined, ...discarded],
-  }
+    executed: taken.map(accountOf),
+    discarded: discarded.map(accountOf),
+    unknownMs: stood !== undefined && requested.length > taken.length ? micro(over - stood) : 0,
+  })
 }
 
 /** Adds to each tool's balance what it has saved and wasted. Calls wasted by an abort of the run do not count. */
-export function charge(budget: Budget, { calls, savedMs, stoodMs }: StepSavings, isAborted: boolean): void {
-  const hidden = ({ startedMs, durationMs }: CallSavings) =>
-    startedMs === undefined ? 0 : Math.max(0, Math.min(startedMs + durationMs, stoodMs) - startedMs)
-  const joined = calls.filter(({ evidence, outcome }) => evidence && outcome !== 'discarded')
-  const total = joined.reduce((sum, call) => sum + hidden(call), 0)
-  for (const call of joined) if (total > 0) budget.add(call.tool, (savedMs * hidden(call)) / total)
+export function charge(budget: Budget, savings: StepSavings, isAborted: boolean): void {
+  credit(budget, savings)
   if (isAborted) return
-  for (const call of calls) if (call.outcome === 'discarded') budget.add(call.tool, -call.durationMs)
+  for (const call of savings.calls) if (call.outcome === 'discarded') budget.add(call.tool, -call.durationMs)
 }

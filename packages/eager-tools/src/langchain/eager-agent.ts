@@ -5,6 +5,7 @@ import { AsyncLocalStorageProviderSingleton } from '@langchain/core/singletons'
 import type { NamedModel } from '../call-maker.ts'
 import type { Declared } from '../host/declared.ts'
 import type { EagerLoop, HostRun } from '../host/eager-loop.ts'
+import { nextStep } from '../host/host-calls.ts'
 import type { HostTool } from '../host/host-tool.ts'
 import { callsOf } from './answers.ts'
 import { checkedInput } from './checked-input.ts'
@@ -25,7 +26,8 @@ import {
 } from './library.ts'
 import { ObservedRuns } from './observed-runs.ts'
 import { SPREAD_FIRST } from './prevented-calls.ts'
-import { type Step, Steps } from './steps.ts'
+import type { Step } from './step.ts'
+import { Steps } from './steps.ts'
 import { type Request, type WatchedRequest, watchedModel } from './watched-model.ts'
 
 /** What the agents of one `eager()` share. */
@@ -137,7 +139,7 @@ export class EagerAgent {
     const guarded = new Set([...this.#guarded, ...guardedInContext(node)])
     const isLate = this.#isLate(tools, node)
     const enter = AsyncLocalStorage.snapshot()
-    const calls = this.#all.loop.step(run, {
+    const calls = nextStep(this.#all.loop, run, {
       tools: tools.flatMap((tool) => {
         const name = toolName(tool)
         if (name === undefined) return []

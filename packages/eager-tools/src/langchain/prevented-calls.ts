@@ -5,7 +5,7 @@ import type { EagerLoop } from '../host/eager-loop.ts'
 import type { UnexecutedCall } from '../host/host-requests.ts'
 import { callsOf } from './answers.ts'
 import { isObject } from './library.ts'
-import type { Step } from './steps.ts'
+import type { Step } from './step.ts'
 
 export class PreventedCalls {
   readonly #loop: EagerLoop

@@ -5,27 +5,11 @@
 
 import { AIMessage } from '@langchain/core/messages'
 import type { EagerLoop, HostRun } from '../host/eager-loop.ts'
-import type { HostCalls } from '../host/host-calls.ts'
 import type { UnexecutedCall } from '../host/host-requests.ts'
 import { callsOf, lastAnswer } from './answers.ts'
 import { isObject, type NodeConfig } from './library.ts'
 import { PreventedCalls } from './prevented-calls.ts'
-
-export interface Step {
-  readonly run: HostRun
-  readonly calls: HostCalls
-  /** Tools of which a call may need an approval. */
-  readonly guarded: ReadonlySet<string>
-  /** The config of the node that has called the model. */
-  readonly node: NodeConfig
-  /** That of the model request. */
-  readonly signal: AbortSignal | undefined
-  /** The id of the accepted message, and those of its calls. */
-  answerId?: string | undefined
-  callIds?: ReadonlySet<string | undefined>
-  /** Whether a call of the accepted message may need an approval. */
-  mayPause?: boolean
-}
+import type { Step } from './step.ts'
 
 /** How many steps are kept in case that their run is resumed, or their thread continued. */
 const MOST_KEPT = 1_000

@@ -1,31 +1,12 @@
 /** One run of an eager runner: its turns and their shared state. */
 
-import type {
-  Agent,
-  AgentInputItem,
-  AgentOutputType,
-  InputGuardrail,
-  RunConfig,
-  RunContext,
-  RunState,
-  Tool,
-} from '@openai/agents'
-import type { Declared } from '../host/declared.ts'
-import type { EagerLoop, HostRun } from '../host/eager-loop.ts'
+import type { AgentInputItem, InputGuardrail, Tool } from '@openai/agents'
+import type { HostRun } from '../host/eager-loop.ts'
+import type { AgentRunOptions, AnyAgent, AnyState } from './agent-run-options.ts'
 import { earlyTools, loadInternals } from './early-tools.ts'
 import { PreparedInputs } from './prepared-inputs.ts'
 import { Turn } from './turn.ts'
 import { warnOfNames } from './warn-of-names.ts'
-
-/** The members of an agent that are read, whatever the types of its context and its output. */
-export type AnyAgent = Pick<
-  Agent<unknown, AgentOutputType>,
-  'model' | 'tools' | 'inputGuardrails' | 'handoffs' | 'mcpServers'
->
-type AnyState = Pick<
-  RunState<unknown, Agent<unknown, AgentOutputType>>,
-  'pendingInput' | 'history' | '_currentAgentSpan'
->
 
 /** The result of a streamed run. */
 interface StreamedResult {
@@ -33,24 +14,10 @@ interface StreamedResult {
   readonly completed: Promise<void>
 }
 
-export interface AgentRunOptions {
-  readonly loop: EagerLoop
-  readonly declared: Declared
-  readonly config: RunConfig
-  readonly context: RunContext<unknown>
-  /** Only for a resumed run. */
-  readonly state: AnyState | undefined
-  /** Whether the conversation begins with this run, so that the agents it can reach are all agents there are. */
-  readonly isFirst: boolean
-  readonly isStreamed: boolean
-  readonly toolConcurrency: number | undefined
-}
-
 export class AgentRun {
   readonly options: AgentRunOptions
-  readonly host: HostRun
-  /** Ids of calls that earlier responses have requested. The SDK never executes a second call with the same id. */
-  readonly seen: Set<string>
+  readonly #host: HostRun
+  readonly #seen: Set<string>
   #state: AnyState | undefined
   #turns = 0
   #turn: Turn | undefined
@@ -63,9 +30,9 @@ export class AgentRun {
   constructor(options: AgentRunOptions) {
     const { state, loop } = options
     this.options = options
-    this.host = loop.run()
+    this.#host = loop.run()
     this.#state = state
-    this.seen = new Set(callIdsOf(state?.history ?? []))
+    this.#seen = new Set(callIdsOf(state?.history ?? []))
   }
 
   /**
@@ -83,7 +50,8 @@ export class AgentRun {
     if (this.#mayBeRefused(agent, isFirst)) return undefined
     const early = await earlyTools(tools, { declared, own: agent.tools, context, loop })
     const inputs = new PreparedInputs(await loadInternals())
-    this.#turn = new Turn({ run: this, agent, tools, early, inputs })
+    const [run, host, seen] = [this.options, this.#host, this.#seen]
+    this.#turn = new Turn({ run, host, seen, agent, tools, early, inputs, unlinked: () => this.#unlinked() })
     return this.#turn.tools
   }
 
@@ -98,7 +66,7 @@ export class AgentRun {
   }
 
   /** The SDK executes a call although no request of its turn was seen. */
-  unlinked(): void {
+  #unlinked(): void {
     this.options.loop.unlinked(
       this.#asksUnlinked
         ? 'a model gets copies of the tools of its request'

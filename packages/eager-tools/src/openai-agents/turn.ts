@@ -9,10 +9,11 @@ import {
   type Tool,
   Usage,
 } from '@openai/agents'
-import type { HostCalls } from '../host/host-calls.ts'
+import type { HostRun } from '../host/eager-loop.ts'
+import { type HostCalls, nextStep } from '../host/host-calls.ts'
 import type { EarlyTool, HostTool } from '../host/host-tool.ts'
 import { sameValue } from '../same-value.ts'
-import type { AgentRun, AnyAgent } from './agent-run.ts'
+import type { AgentRunOptions, AnyAgent } from './agent-run-options.ts'
 import { CallReader } from './call-reader.ts'
 import { invoked, noteOnSpan, surroundings } from './early-invocation.ts'
 import { type Checked, isUnchanged } from './early-tools.ts'
@@ -22,12 +23,17 @@ import type { PreparedInputs } from './prepared-inputs.ts'
 type Ask<Answer> = (request: ModelRequest) => Answer
 
 export interface TurnOptions {
-  readonly run: AgentRun
+  readonly run: AgentRunOptions
+  readonly host: HostRun
+  /** Ids of calls that earlier responses have requested. The SDK never executes a second call with the same id. */
+  readonly seen: Set<string>
   readonly agent: AnyAgent
   readonly tools: readonly Tool[]
   /** The tools that may start early. */
   readonly early: ReadonlyMap<Tool, Checked>
   readonly inputs: PreparedInputs
+  /** The SDK executes a call although no request of the turn was seen. */
+  unlinked(): void
 }
 
 /**
@@ -86,7 +92,7 @@ export class Turn {
     askForStream: Ask<AsyncIterable<StreamEvent>>,
     request: ModelRequest,
   ): Promise<ModelResponse> {
-    const { loop, isStreamed } = this.#options.run.options
+    const { loop, isStreamed } = this.#options.run
     this.#isRequested = true
     // A streamed run requests a whole response only to notify the provider of an abort.
     const calls = loop.settings.alwaysStream && !isStreamed ? this.#callsFor(request) : undefined
@@ -124,7 +130,7 @@ export class Turn {
       if (this.#mayStart(tool, id)) continue
       const reason =
         'a call had started before it was rejected, or before the tool got another `needsApproval` or an input guardrail. List the tool in the setting `approval`'
-      this.#options.run.options.loop.bar(tool.name, 'late-approval', reason)
+      this.#options.run.loop.bar(tool.name, 'late-approval', reason)
     }
   }
 
@@ -133,10 +139,10 @@ export class Turn {
     this.#isRequested = true
     if (this.#isHeard) return undefined
     if (this.#calls?.again()) return this.#calls
-    const { run, agent } = this.#options
-    const { loop, config, toolConcurrency } = run.options
+    const { run, host, agent } = this.#options
+    const { loop, config, toolConcurrency } = run
     const model = agent.model || config.model
-    this.#calls = loop.step(run.host, {
+    this.#calls = nextStep(loop, host, {
       tools: [
         ...request.tools.map((tool) => this.#hostTool(tool)),
         ...request.handoffs.map(({ toolName }) => ({ name: toolName })),
@@ -154,7 +160,7 @@ export class Turn {
     ask: Ask<AsyncIterable<StreamEvent>>,
     request: ModelRequest,
   ): AsyncGenerator<StreamEvent, void> {
-    const reader = new CallReader(calls, this.#options.run.seen, (output) => this.#accept(output))
+    const reader = new CallReader(calls, this.#options.seen, (output) => this.#accept(output))
     this.#isHeard = true
     try {
       for await (const event of ask(request)) {
@@ -187,7 +193,7 @@ export class Turn {
 
   #earlyTool(tool: FunctionTool): EarlyTool {
     const { run, inputs } = this.#options
-    const { declared, context } = run.options
+    const { declared, context } = run
     return {
       ...(declared.get(tool.name) ?? { effect: 'external' }),
       checksItself: true,
@@ -209,7 +215,7 @@ export class Turn {
     const { run, early } = this.#options
     const checked = early.get(tool)
     if (!checked || !isUnchanged(tool, checked)) return false
-    return callId === undefined || run.options.context.isToolApproved({ toolName: tool.name, callId }) !== false
+    return callId === undefined || run.context.isToolApproved({ toolName: tool.name, callId }) !== false
   }
 
   /** The same tool, with its own parameters object for this turn. It joins a call that has started early. */
@@ -218,7 +224,7 @@ export class Turn {
     turns.set(parameters, this)
     this.#early.set(parameters, tool)
     const invoke: FunctionTool['invoke'] = async (context, text, details) => {
-      if (!this.#isRequested) this.#options.run.unlinked()
+      if (!this.#isRequested) this.#options.unlinked()
       const input = parsed(text)
       const asked = [details?.toolCall?.callId, tool.name, input?.value, details?.signal] as const
       const taken = input && this.#calls?.take(...asked)

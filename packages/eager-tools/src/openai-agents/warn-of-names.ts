@@ -5,7 +5,7 @@ import type { Tool } from '@openai/agents'
 import type { Declared } from '../host/declared.ts'
 import type { EagerLoop } from '../host/eager-loop.ts'
 import { namesIn } from '../unknown-names.ts'
-import type { AnyAgent } from './agent-run.ts'
+import type { AnyAgent } from './agent-run-options.ts'
 
 export interface NamesOptions {
   /** The agent that a conversation begins with. */

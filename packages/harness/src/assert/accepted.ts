@@ -4,7 +4,7 @@ import { RefusedRequestError } from '../errors.ts'
 import { checkerOf, exceptions, NOT_AS_SENT, type RulesChoice } from '../refusing.ts'
 import type { Refusal } from '../rules/refusals.ts'
 import { shownAt } from '../rules/shown.ts'
-import type { WireName } from '../wires/wire.ts'
+import type { WireName } from '../wires/wire-name.ts'
 
 /** A request to check; an entry of a mock's journal is one. */
 export interface CheckedRequest {

@@ -1,6 +1,6 @@
 /** Quirks with errors: errors inside a stream with status 200, and streams that just end. */
 
-import type { WireName } from '../wires/wire.ts'
+import type { WireName } from '../wires/wire-name.ts'
 import * as claude from './anthropic-events.ts'
 import { begin, chunk, DONE, end, envelope, pieces } from './chat-events.ts'
 import type { Failed, Quirk, QuirkEvent } from './quirk.ts'

@@ -3,9 +3,9 @@
  */
 
 import type { FinishReason, Usage } from '@meanwhile/core'
+import type { Slice } from '../cutter.ts'
 import type { RawEnd } from '../raw.ts'
-import type { Slice } from '../slice.ts'
-import type { WireName } from '../wires/wire.ts'
+import type { WireName } from '../wires/wire-name.ts'
 
 /** One form of a quirk; id and title together identify it. Plain data. */
 export interface Quirk {

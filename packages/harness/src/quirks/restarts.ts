@@ -3,7 +3,7 @@
  * announces a response twice.
  */
 
-import type { WireName } from '../wires/wire.ts'
+import type { WireName } from '../wires/wire-name.ts'
 import * as claude from './anthropic-events.ts'
 import { begin, chunk, DONE, pieces } from './chat-events.ts'
 import type { Answered, ExpectedCall, Quirk, QuirkEvent } from './quirk.ts'

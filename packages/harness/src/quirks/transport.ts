@@ -1,6 +1,6 @@
 /** Quirks of the transport on any wire: cuts, comments, and missing ends. */
 
-import type { WireName } from '../wires/wire.ts'
+import type { WireName } from '../wires/wire-name.ts'
 import { WIRES } from '../wires/wires.ts'
 import * as claude from './anthropic-events.ts'
 import { chunk, DONE, end } from './chat-events.ts'

@@ -1,10 +1,11 @@
 /** What recorded traffic says about the rules of providers: which are wrong, and which are missing. */
 
+import { isRecord } from '@meanwhile/core/calls'
 import { HarnessError } from '../errors.ts'
 import { knownHostOf } from '../rules/hosts.ts'
 import { refusals } from '../rules/refusals.ts'
-import { isRecord, isText, members } from '../rules/values.ts'
-import type { WireName } from '../wires/wire.ts'
+import { isText, members } from '../rules/values.ts'
+import type { WireName } from '../wires/wire-name.ts'
 
 /**
  * A provider accepted a request that a rule says it refuses: the rule is wrong, or no longer holds. The message contains

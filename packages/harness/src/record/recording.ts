@@ -2,7 +2,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import { HarnessError } from '../errors.ts'
-import type { WireName } from '../wires/wire.ts'
+import type { WireName } from '../wires/wire-name.ts'
 import { WIRES } from '../wires/wires.ts'
 import type { TimedBytes } from './secrets.ts'
 

@@ -1,6 +1,6 @@
 /** How hosts write the answer of a model: the ids of calls, reasoning, and what a call carries. */
 
-import type { WireName } from '../wires/wire.ts'
+import type { WireName } from '../wires/wire-name.ts'
 import type { Host } from './hosts.ts'
 
 /** What differs between the answers of hosts on Chat. */

@@ -1,9 +1,10 @@
 /** Texts, contents, arguments and results that are empty, too long, or of another type. */
 
+import { isRecord } from '@meanwhile/core/calls'
 import { callsOf, each, entriesOf, partsOf, resultsOf } from './finds.ts'
 import type { Entry } from './reading.ts'
 import { ANTHROPIC_TYPES, type Find, KNOWN, OPENAI_SPEC, type RuleData, seen } from './rule.ts'
-import { isRecord, isText, list, members } from './values.ts'
+import { isText, list, members } from './values.ts'
 
 const EMPTY_LIST =
   "Invalid '{path}': empty array. Expected an array with minimum length 1, but got an empty array instead."

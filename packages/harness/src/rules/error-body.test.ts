@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { WireName } from '../wires/wire.ts'
+import type { WireName } from '../wires/wire-name.ts'
 import { refusalBody } from './error-body.ts'
 import type { Host } from './hosts.ts'
 

@@ -1,6 +1,6 @@
 /** How a host writes that it refuses a request. */
 
-import type { WireName } from '../wires/wire.ts'
+import type { WireName } from '../wires/wire-name.ts'
 import type { Host } from './hosts.ts'
 import type { Refusal } from './refusals.ts'
 

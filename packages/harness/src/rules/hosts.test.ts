@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { WIRE_NAMES } from '../wires/wires.ts'
+import { WIRE_NAMES } from '../wires/wire-name.ts'
 import { HOSTS, type Host, hostOf, knownHostOf } from './hosts.ts'
 
 const CHAT = ['openai-chat'] as const

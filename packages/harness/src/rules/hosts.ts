@@ -1,6 +1,6 @@
 /** The hosts whose own rules are known: how their URLs look. */
 
-import type { WireName } from '../wires/wire.ts'
+import type { WireName } from '../wires/wire-name.ts'
 
 /** A host of models, or a program that serves them. */
 export type Host =

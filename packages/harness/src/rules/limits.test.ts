@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { WireName } from '../wires/wire.ts'
+import type { WireName } from '../wires/wire-name.ts'
 import type { Host } from './hosts.ts'
 import { refusals } from './refusals.ts'
 import type { Change } from './rule.ts'

@@ -1,9 +1,10 @@
 /** How many and how long the parts of a request may be, and how names and metadata are written. */
 
+import { isRecord } from '@meanwhile/core/calls'
 import { each, member, toolsOf, whole } from './finds.ts'
 import { type Host, OPENAI_HOSTS } from './hosts.ts'
 import { ANTHROPIC_TYPES, KNOWN, OPENAI_SPEC, type RuleData, type Source, seen, type Wrong } from './rule.ts'
-import { isRecord, isText, list, members } from './values.ts'
+import { isText, list, members } from './values.ts'
 
 /** The hosts that take 128 tools at most. */
 const FEW_TOOLS: readonly Host[] = [...OPENAI_HOSTS, 'groq', 'moonshot', 'deepseek', 'gemini']

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { WireName } from '../wires/wire.ts'
+import type { WireName } from '../wires/wire-name.ts'
 import { refusals } from './refusals.ts'
 
 const user = { role: 'user', content: 'Hi' }

@@ -1,10 +1,11 @@
 /** Reads a request of any wire into the same parts, once, for all rules. */
 
-import type { WireName } from '../wires/wire.ts'
+import { isRecord } from '@meanwhile/core/calls'
+import type { WireName } from '../wires/wire-name.ts'
 import type { Host } from './hosts.ts'
 import { type Trait, traitsOf } from './models.ts'
 import { type SchemaNode, schemaNodes } from './schema-walk.ts'
-import { isRecord, isText, list, type Members, members } from './values.ts'
+import { isText, list, type Members, members } from './values.ts'
 
 /** A request, in parts. All lists are in the order of the request. */
 export interface Reading {

@@ -2,12 +2,12 @@
 
 /// <reference lib="es2024.string" preserve="true" />
 
-import type { WireName } from '../wires/wire.ts'
+import { isRecord } from '@meanwhile/core/calls'
+import type { WireName } from '../wires/wire-name.ts'
 import { type Host, hostOf } from './hosts.ts'
 import { type RequestHeaders, readRequest } from './reading.ts'
 import type { Found, Rule, Sure } from './rule.ts'
 import { rules } from './rules.ts'
-import { isRecord } from './values.ts'
 
 /** One rule that a request breaks, at the first place that breaks it. */
 export interface Refusal {

@@ -1,6 +1,6 @@
 /** What a rule is: the refusal of a provider, as data, and how a request is found that breaks it. */
 
-import type { WireName } from '../wires/wire.ts'
+import type { WireName } from '../wires/wire-name.ts'
 import type { Host } from './hosts.ts'
 import type { Trait } from './models.ts'
 import type { Reading } from './reading.ts'

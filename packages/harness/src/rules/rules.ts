@@ -1,6 +1,6 @@
 /** All rules, by subject. */
 
-import type { WireName } from '../wires/wire.ts'
+import type { WireName } from '../wires/wire-name.ts'
 import { cache } from './cache.ts'
 import { choices } from './choices.ts'
 import { compiledSchemas } from './compiled-schemas.ts'

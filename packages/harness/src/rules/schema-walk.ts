@@ -1,6 +1,7 @@
 /** Walks a JSON Schema: every schema in it, however deep. */
 
-import { isRecord, list, type Members } from './values.ts'
+import { isRecord } from '@meanwhile/core/calls'
+import { list, type Members } from './values.ts'
 
 /** A schema in a schema. */
 export interface SchemaNode {

@@ -1,12 +1,13 @@
 /** The schemas of functions, where no mode is strict: what every request with tools must keep. */
 
+import { isRecord } from '@meanwhile/core/calls'
 import { each, functionsOf } from './finds.ts'
 import type { Host } from './hosts.ts'
 import { KNOWN, type RuleData, type Source, seen } from './rule.ts'
 import { within } from './schema-finds.ts'
 import type { SchemaNode } from './schema-walk.ts'
 import { WEATHER } from './sound.ts'
-import { isRecord, isText, members, nameIn } from './values.ts'
+import { isText, members, nameIn } from './values.ts'
 
 const HOSTS_THAT_CONVERT: readonly Host[] = [
   'vllm',

@@ -1,6 +1,6 @@
 /** One request of each wire that every host accepts. The change of each rule starts from it. */
 
-import type { WireName } from '../wires/wire.ts'
+import type { WireName } from '../wires/wire-name.ts'
 import type { Change } from './rule.ts'
 import { type Members, members } from './values.ts'
 

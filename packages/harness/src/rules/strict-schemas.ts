@@ -1,11 +1,12 @@
 /** The schemas that OpenAI's strict mode enforces. */
 
+import { isRecord } from '@meanwhile/core/calls'
 import { OPENAI_HOSTS } from './hosts.ts'
 import type { DeclaredSchema, Reading } from './reading.ts'
 import { type RuleData, seen } from './rule.ts'
 import { closed, isObject, isOpen, keyword, many, optionalOf, total, wholeOf, within } from './schema-finds.ts'
 import type { SchemaNode } from './schema-walk.ts'
-import { isRecord, isText, list, type Members, members, nameIn } from './values.ts'
+import { isText, list, type Members, members, nameIn } from './values.ts'
 
 const OPENAI_DOCS = seen('2026-11', 'OpenAI docs, Structured outputs')
 

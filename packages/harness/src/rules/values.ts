@@ -1,12 +1,10 @@
 /** Reads values of unknown shape: what has another shape counts as empty. */
 
+import { isRecord } from '@meanwhile/core/calls'
+
 export type Members = Readonly<Record<string, unknown>>
 
 const NONE: Members = Object.freeze({})
-
-export function isRecord(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 export function members(value: unknown): Members {
   return isRecord(value) ? value : NONE

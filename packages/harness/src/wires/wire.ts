@@ -3,9 +3,7 @@
 import type { Usage } from '@meanwhile/core'
 import type { Beat } from '@meanwhile/core/testing'
 import type { Host } from '../rules/hosts.ts'
-
-/** The wires that the endpoints play. */
-export type WireName = 'openai-chat' | 'openai-responses' | 'anthropic'
+import type { WireName } from './wire-name.ts'
 
 export type Failure = Extract<Beat, { readonly type: 'fail' }>
 

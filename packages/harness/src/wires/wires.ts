@@ -3,7 +3,8 @@
 import { anthropic } from './anthropic.ts'
 import { chat } from './chat.ts'
 import { responses } from './responses.ts'
-import type { Wire, WireName } from './wire.ts'
+import type { Wire } from './wire.ts'
+import { WIRE_NAMES, type WireName } from './wire-name.ts'
 
 export const WIRES: Readonly<Record<WireName, Wire>> = {
   'openai-chat': chat,
@@ -15,9 +16,6 @@ export const WIRES: Readonly<Record<WireName, Wire>> = {
 export function pathsOf({ path, otherPaths = [] }: Wire): readonly string[] {
   return [path, ...otherPaths]
 }
-
-/** The names of all wires. */
-export const WIRE_NAMES: readonly WireName[] = ['openai-chat', 'openai-responses', 'anthropic']
 
 /** The wire of a path, and what stands before it. One path may be the end of another: the longest counts. */
 export function wireAt(pathname: string): { readonly wire: WireName; readonly prefix: string } | undefined {

@@ -1,8 +1,7 @@
 /** The inputs that `approve` has asked about in a step, and the decisions, also after a resume. */
 
 import { type Cell, type Json, makersOf, type Run, runLocal, type ToolCall } from '@meanwhile/core'
-import { answeredPayloads, sameInput } from '@meanwhile/core/calls'
-import { isRecord } from '../is-record.ts'
+import { answeredPayloads, isRecord, sameInput } from '@meanwhile/core/calls'
 import { schemaOf } from '../schema-of.ts'
 
 /** One question about a call. A wrap outside may pass a call on several times, with other inputs. */

@@ -1,7 +1,7 @@
 /** What a run has used: the counts at the beginning of its current step, and what happens in the step, which counts from the next one on. */
 
 import { type AgentEvent, type Cell, type Message, ToolDiscardedError } from '@meanwhile/core'
-import { isRecord } from '../is-record.ts'
+import { isRecord } from '@meanwhile/core/calls'
 import { isCount } from '../schema-of.ts'
 import { type MadeCall, MadeCalls, pathOf } from './made-calls.ts'
 import { type OrderedCall, ResponseOrder } from './response-order.ts'

@@ -1,8 +1,8 @@
 /** Tracks which versions of files the model has seen in a run, because it may change only those. */
 
 import { type AgentState, type Run, runLocal } from '@meanwhile/core'
+import { isRecord } from '@meanwhile/core/calls'
 import { FileError } from '../file-error.ts'
-import { isRecord } from '../is-record.ts'
 import { schemaOf } from '../schema-of.ts'
 
 export interface SeenFiles {

@@ -3,8 +3,7 @@
  * agree.
  */
 
-import { BrandedError } from '@meanwhile/core/calls'
-import { isRecord } from '../is-record.ts'
+import { BrandedError, isRecord } from '@meanwhile/core/calls'
 
 export const STATUSES = ['pending', 'in_progress', 'completed', 'deleted'] as const
 

@@ -1,6 +1,6 @@
 /** The default patterns of secrets. */
 
-import { isRecord } from '../is-record.ts'
+import { isRecord } from '@meanwhile/core/calls'
 
 /** How a kind of secret is recognised. */
 export interface SecretPattern {

@@ -1,6 +1,6 @@
 /** Stores threads in memory: for tests, and for conversations that may be lost with the process. */
 
-import { type AssistantMessage, textOf } from '@meanwhile/core'
+import { type AssistantMessage, CheckpointConflictError, textOf } from '@meanwhile/core'
 import { checkpointText, loadedCheckpoint } from '../stored-checkpoint.ts'
 import { newestTurn } from '../thread-records.ts'
 import type {
@@ -13,7 +13,7 @@ import type {
   ThreadStore,
   TurnRecord,
 } from '../thread-store.ts'
-import { byNumber, conflictOf, isOpen } from './shared.ts'
+import { byNumber, isOpen } from './shared.ts'
 
 interface ThreadData {
   thread: ThreadRecord
@@ -48,7 +48,7 @@ export function memoryThreads(): ThreadStore {
   }
   function checkRevision(id: string, expected: number): void {
     const found = revisions.get(id)?.revision
-    if ((found ?? 0) !== expected) throw conflictOf(id, expected, found)
+    if ((found ?? 0) !== expected) throw new CheckpointConflictError(id, expected, found)
   }
 
   function saveCheckpoint(id: string, text: string, revision: number, expected: number): void {

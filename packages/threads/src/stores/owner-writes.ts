@@ -4,10 +4,11 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import { isConnectionLost, type PostgresRow, postgresKey } from '@meanwhile/core/stores/postgres'
+import { CheckpointConflictError } from '@meanwhile/core'
+import { isConnectionLost, type PostgresRow, postgresCode, postgresKey } from '@meanwhile/core/stores/postgres'
 import { checkpointText } from '../stored-checkpoint.ts'
 import type { Change, ChangeOptions, StoredThread, ThreadRecord, TurnRecord } from '../thread-store.ts'
-import { conflictOf, storedAfter, turnRows } from './shared.ts'
+import { storedAfter, turnRows } from './shared.ts'
 import { CALL, CONFLICT, OTHER_ISOLATION, valuesOf, type WriteParameters } from './write-function.ts'
 
 type Decide<Result> = (stored: StoredThread | undefined, now: number) => Change<Result>
@@ -161,8 +162,12 @@ export class OwnerWrites {
       checkpoint_text: saved && checkpointText(saved),
       deleted_checkpoints: deletedCheckpoints.map(postgresKey),
     }).catch((error: unknown) => {
-      if (saved && codeOf(error) === CONFLICT && error instanceof Error)
-        throw conflictOf(saved.id, saved.expected, error.message === 'none' ? undefined : Number(error.message))
+      if (saved && postgresCode(error) === CONFLICT && error instanceof Error)
+        throw new CheckpointConflictError(
+          saved.id,
+          saved.expected,
+          error.message === 'none' ? undefined : Number(error.message),
+        )
       throw error
     })
     if (row?.is_locked !== true) return undefined
@@ -198,7 +203,7 @@ export class OwnerWrites {
     try {
       return await query(`SELECT * FROM ${name}.${CALL}`, valuesOf(parameters))
     } catch (error) {
-      if (!UNUSABLE.includes(codeOf(error))) throw error
+      if (!UNUSABLE.includes(postgresCode(error))) throw error
       this.#unusableUntil = performance.now() + UNUSABLE_TIME
       throw new NoOwnerWriteError()
     }
@@ -230,8 +235,4 @@ function timeIn({ now, receivedAt }: Known): number {
 
 function keyOf(id: string | undefined): string | undefined {
   return id === undefined ? undefined : postgresKey(id)
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : ''
 }

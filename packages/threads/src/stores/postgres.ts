@@ -1,7 +1,7 @@
 /** Stores threads in a PostgreSQL database, for processes on many machines. */
 
 import { createHash, randomUUID } from 'node:crypto'
-import { ConfigError } from '@meanwhile/core'
+import { CheckpointConflictError, ConfigError } from '@meanwhile/core'
 import {
   isConnectionLost,
   openPostgres,
@@ -26,7 +26,7 @@ import type {
 } from '../thread-store.ts'
 import { NoOwnerWriteError, OwnerWrites } from './owner-writes.ts'
 import { statementsIn } from './postgres-statements.ts'
-import { conflictOf, turnIn, turnRows } from './shared.ts'
+import { turnIn, turnRows } from './shared.ts'
 import { threadLocks } from './thread-locks.ts'
 
 /** The part of a connection pool that the store uses. A `Pool` of `pg` has it. */
@@ -199,7 +199,7 @@ export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
       : connection.query(sql.updateCheckpoint, [...row, expected]))
     if (rows.length > 0) return
     const { rows: found } = await connection.query(sql.checkpoint, [postgresKey(id)])
-    throw conflictOf(id, expected, found[0] && Number(found[0].revision))
+    throw new CheckpointConflictError(id, expected, found[0] && Number(found[0].revision))
   }
 
   async function loadCheckpoint(id: string): Promise<unknown> {

@@ -1,6 +1,5 @@
 /** Functions that all stores of this package share. */
 
-import { CheckpointConflictError } from '@meanwhile/core'
 import { newestTurn } from '../thread-records.ts'
 import type { Change, StoredThread, TurnRecord } from '../thread-store.ts'
 
@@ -53,11 +52,4 @@ export function turnRows(stored: StoredThread | undefined, change: Change<unknow
 
 function isQueued({ status }: TurnRecord): boolean {
   return status === 'queued'
-}
-
-/** Returns the error of a save over another revision than `expected`. `found`: the stored revision, if there is one. */
-export function conflictOf(id: string, expected: number, found: number | undefined): CheckpointConflictError {
-  return found === undefined
-    ? new CheckpointConflictError(id, expected)
-    : new CheckpointConflictError(id, expected, found)
 }

@@ -1,7 +1,7 @@
 /** Stores threads in a SQLite database, for the processes of one machine. */
 
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
-import { CheckpointStoreError, ConfigError } from '@meanwhile/core'
+import { CheckpointConflictError, CheckpointStoreError, ConfigError } from '@meanwhile/core'
 import { setUpFile, whenUnlocked } from '@meanwhile/core/stores/sqlite'
 import { checkpointText, loadedCheckpoint } from '../stored-checkpoint.ts'
 import { ThreadError } from '../thread-errors.ts'
@@ -15,7 +15,7 @@ import type {
   ThreadRecord,
   ThreadStore,
 } from '../thread-store.ts'
-import { conflictOf, turnIn, turnRows } from './shared.ts'
+import { turnIn, turnRows } from './shared.ts'
 import { SETUP, STATEMENTS, type Statements } from './sqlite-statements.ts'
 
 /** Threads and checkpoints in one SQLite file. */
@@ -50,7 +50,7 @@ export function sqliteThreads(path: string): SqliteThreads {
     const { changes } = expected === 0 ? sql.insertCheckpoint.run(...row) : sql.updateCheckpoint.run(...row, expected)
     if (changes === 1) return
     const stored = sql.checkpoint.get(keyOf(id))?.revision
-    throw conflictOf(id, expected, stored === undefined ? undefined : Number(stored))
+    throw new CheckpointConflictError(id, expected, stored === undefined ? undefined : Number(stored))
   }
 
   function writeChange(id: string, stored: StoredThread | undefined, change: Change<unknown>): void {

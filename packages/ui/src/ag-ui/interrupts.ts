@@ -1,9 +1,9 @@
 /** Converts questions of a turn to AG-UI interrupts, and the answers of a client to answers of the turn. */
 
 import type { Json, JsonSchema } from '@meanwhile/core'
+import { isRecord } from '@meanwhile/core/calls'
 import { shownQuestion } from '../approvals.ts'
 import { storableJson } from '../body.ts'
-import { isRecord } from '../is-record.ts'
 import type { Present } from '../present.ts'
 import type { Question } from '../turn/turn-update.ts'
 import type { AgUiInterrupt, AgUiResume } from './wire.ts'

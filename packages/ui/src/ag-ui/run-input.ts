@@ -1,9 +1,9 @@
 /** Reads the body of a client's request. */
 
 import type { UserMessage } from '@meanwhile/core'
+import { isRecord } from '@meanwhile/core/calls'
 import type { Threads } from '@meanwhile/threads'
 import { MalformedBodyError, storableJson } from '../body.ts'
-import { isRecord } from '../is-record.ts'
 import { fromAgUiContent } from './content.ts'
 import type { AgUiMessage, AgUiResume } from './wire.ts'
 

@@ -1,9 +1,9 @@
 /** Reads the request of a page. It comes from outside, so everything in it is validated. */
 
 import { type Json, type PendingInterrupt, UnknownInterruptError, type UserMessage } from '@meanwhile/core'
+import { isRecord } from '@meanwhile/core/calls'
 import type { ThreadDecision } from '@meanwhile/threads'
 import { MalformedBodyError, storableJson } from '../body.ts'
-import { isRecord } from '../is-record.ts'
 import { checkFiles, type FileRules } from '../page-files.ts'
 import { cardIdOf, wholePath } from '../turn/card.ts'
 import { askedOnCards, cardOfQuestion, isAboutShown, questionOf } from '../turn/question-of.ts'

@@ -1,4 +1,4 @@
-import { isRecord } from '../is-record.ts'
+import { isRecord } from '@meanwhile/core/calls'
 import { isCardOf } from '../turn/card.ts'
 import type { ChatMetadata, ChatQuestion } from './message-metadata.ts'
 

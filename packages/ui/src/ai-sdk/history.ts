@@ -1,9 +1,9 @@
 /** Converts a thread to UI messages: the same messages that a browser has after the streams of its turns. */
 
 import type { Json, UserMessage } from '@meanwhile/core'
+import { isRecord } from '@meanwhile/core/calls'
 import type { ThreadState } from '@meanwhile/threads'
 import type { UIMessageChunk } from 'ai'
-import { isRecord } from '../is-record.ts'
 import type { Present } from '../present.ts'
 import { turnsOfThread } from '../turn/thread-turns.ts'
 import type { TurnUpdate } from '../turn/turn-update.ts'

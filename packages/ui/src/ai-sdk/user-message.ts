@@ -1,9 +1,9 @@
 /** Converts user messages between the agent's form and the parts of a UI message. */
 
 import type { ContentPart, FilePart, Json, UserMessage } from '@meanwhile/core'
+import { isRecord } from '@meanwhile/core/calls'
 import type { DataUIPart, FileUIPart, TextUIPart, UIDataTypes } from 'ai'
 import { storableJson } from '../body.ts'
-import { isRecord } from '../is-record.ts'
 import { fileOf } from '../page-files.ts'
 
 export function partsOf({ content }: UserMessage): (TextUIPart | FileUIPart)[] {

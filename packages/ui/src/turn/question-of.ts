@@ -1,6 +1,5 @@
 import type { Json, PathPart, PendingInterrupt } from '@meanwhile/core'
-import { sameInput } from '@meanwhile/core/calls'
-import { isRecord } from '../is-record.ts'
+import { isRecord, sameInput } from '@meanwhile/core/calls'
 import { cardIdOf, titleOf } from './card.ts'
 import type { Question, QuestionCard, QuestionKind } from './turn-update.ts'
 

@@ -1,0 +1,57 @@
+/** What an error of a model call says: whether the same request may succeed, when, and its name on a span. */
+
+import { ModelError } from '@meanwhile/core'
+
+/** HTTP statuses of a faulty request: the same model would answer the same again. */
+const FAULTY: ReadonlySet<unknown> = new Set([400, 401, 403, 404, 422])
+
+/** The error of a response whose stream ends without saying that it is complete. */
+export function cutOff(): ModelError {
+  return new ModelError('the response was cut off: its stream ended without a finish part', {
+    code: 'stream_truncated',
+    retryable: true,
+  })
+}
+
+/** The error of a response that ends with a finish reason after which it is repeated. */
+export function endedWith(reason: string): ModelError {
+  return new ModelError(`the response ended with the finish reason ${reason}`, {
+    code: 'finish_reason_error',
+    retryable: true,
+  })
+}
+
+/** Whether the work was aborted, which is never repeated. */
+export function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError'
+}
+
+/** Whether the same model would fail again. */
+export function isFinal(error: unknown): boolean {
+  const { isRetryable, statusCode, status } = fieldsOf(error)
+  return isRetryable === false || FAULTY.has(statusCode ?? status)
+}
+
+/** How long the provider asks to wait, in milliseconds; 0 if it does not. */
+export function retryAfter(error: unknown): number {
+  const headers = fieldsOf(fieldsOf(error).responseHeaders)
+  const ms = Number(headers['retry-after-ms'] ?? Number.NaN)
+  if (ms >= 0) return ms
+  const after = headers['retry-after']
+  if (typeof after !== 'string') return 0
+  const until = Number.isNaN(Number(after)) ? Date.parse(after) - Date.now() : Number(after) * 1_000
+  return until > 0 ? until : 0
+}
+
+/** The `error.type` of a failed attempt: a code of ours, an HTTP status, or the name of the error. It has no text of a provider. */
+export function errorType(error: unknown): string {
+  if (error instanceof ModelError) return error.code
+  const { statusCode } = fieldsOf(error)
+  // A stream that breaks off may have the status of its beginning.
+  if (typeof statusCode === 'number' && statusCode >= 400) return String(statusCode)
+  return error instanceof Error ? error.name : '_OTHER'
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return Object(value)
+}
