@@ -44,7 +44,7 @@ function next(interrupts: readonly PendingInterrupt[], order: readonly number[],
   return place === undefined ? all : all.slice(place % all.length, (place % all.length) + 1)
 }
 
-/** What the result of a payment says if it was allowed, and undefined if it was not, or is no payment. */
+/** The text at the end of the result of a payment that was allowed; undefined for all other calls. */
 const paid = ({ decision, shown }: Asked) =>
   decision && decision.decision !== 'deny' ? `paid ${Object(shown).n}` : undefined
 

@@ -401,7 +401,7 @@ test('an agent in a call that is made again makes its calls, and their inner cal
   expect(eager.result?.messages).toEqual((await run([])).result?.messages)
 })
 
-test('an inner call with an id of the response and another input is a call of its own, early as waiting, also in a later step (P5, H16)', async () => {
+test('an inner call with an id of the response and another input is another call, early as waiting, also in a later step (P5, H16)', async () => {
   for (const early of [[startingEarly()], []]) {
     const whole = worker('whole', 'read', async (n, { run, callId }) => {
       const made = [callId, 'b'].map(async (id, index) => (await run?.callTool(inner(id, n + 5 + index)))?.output)

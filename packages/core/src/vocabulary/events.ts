@@ -91,7 +91,7 @@ export type AgentEventBody =
    * The run asks a question and will stop; running calls continue until they settle. `callId` and `toolName` are set if the question comes from a
    * call, from its wraps, or from an agent inside it.
    */
-  | ({ readonly type: 'question' } & PendingInterrupt & Partial<OfCall>)
+  | ({ readonly type: 'question' } & PendingInterrupt & Partial<Omit<OfCall, 'makers'>>)
   /** An answer was rejected. `middleware`: the middleware whose `beforeFinalAnswer` rejected it, or `output` for the agent's schema. */
   | { readonly type: 'answer-rejected'; readonly middleware: string; readonly feedback: string | readonly Message[] }
   | ({ readonly type: 'warning' } & Warning)
