@@ -346,7 +346,7 @@ test('each event of an inner call, and the path of an agent in one, names the ca
   const model = scriptedModel([respond(call('calling', {}, { id: 'outside' })), respond(say('Done'))])
   const events = await eventsOf({ model, tools: [calling, agentTool(expert)], middleware: [early] })
   const said = events.flatMap((event) => {
-    if (!('callId' in event)) return []
+    if (!('callId' in event) || event.type === 'question') return []
     const { path = [], makers = [], callId } = event
     return [[...path.flatMap((part) => [...(part.makers ?? []), part.callId]), ...makers, callId].join('/')]
   })
