@@ -63,12 +63,17 @@ export const CLIENTS: Readonly<Record<string, Client>> = {
       'an approval, and a reload before it': NOT_ASKED_AGAIN,
       'a question of a tool, and a reload before it': NOT_ASKED_AGAIN,
       'two tabs, of which the second is loaded again': NOT_ASKED_AGAIN,
+      'a failure, and try again': [
+        'its button only cuts the list, as a page does that has lost its connection: it does not say that the failed turn goes on',
+        'https://github.com/assistant-ui/assistant-ui/blob/main/packages/react-ag-ui/src/runtime/AgUiThreadRuntimeCore.ts',
+      ],
       'an edit of the first message': [
         'the edit is sent without the id of the message, so it is added',
         'https://github.com/assistant-ui/assistant-ui/blob/main/packages/react-ag-ui/src/runtime/AgUiThreadRuntimeCore.ts',
       ],
     },
   },
+  'CopilotKit 1.74.0': { page: 'copilotkit.tsx', door: 'ag-ui', limits: OF_AG_UI },
   '`HttpAgent` 1.0.0': { door: 'ag-ui', limits: OF_AG_UI },
   '`HttpAgent` 0.0.59': { door: 'ag-ui', limits: OF_AG_UI },
 }

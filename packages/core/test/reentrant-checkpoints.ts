@@ -76,9 +76,9 @@ function bare(event: TracedEvent): unknown {
   if (event.type === 'step-end') return { ...event, messages: [] }
   if (event.type === 'step-start') return { ...event, resumed: undefined }
   if (!('toolName' in event)) return event
-  const { toolName: name, ...rest } = event
-  if (event.type === 'tool-start') return { ...rest, maker: undefined }
-  return event.type === 'tool-progress' ? { ...rest, name } : rest
+  // Traces are compared as text, so the members have one order.
+  const { runId, step, type, callId, toolName: name, makers: _, ...rest } = { makers: undefined, ...event }
+  return { runId, step, type, callId, ...rest, ...(type === 'tool-progress' && { name }) }
 }
 
 const PIECES: ReadonlySet<string> = new Set([

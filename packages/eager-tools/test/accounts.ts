@@ -113,10 +113,10 @@ function plain(event: AgentEvent, callId?: string, ids: ReadonlyMap<string, stri
     return { ...rest, result: { ...event.result, warnings, abandoned: undefined, savings: undefined } }
   }
   if (callId === undefined) return rest
-  const makerOf = ({ maker = '' }: { readonly maker?: string }) => ids.get(maker) ?? maker
-  const call = event.type === 'tool-start' ? { call: { ...event.call, id: callId }, maker: makerOf(event) } : {}
+  const call = event.type === 'tool-start' ? { call: { ...event.call, id: callId } } : {}
+  const made = 'makers' in event && event.makers ? { makers: event.makers.map((id) => ids.get(id) ?? id) } : {}
   const message = event.type === 'tool-end' || event.type === 'message' ? { message: { ...event.message, callId } } : {}
-  return { ...rest, ...call, ...message, callId, timestamp: undefined, provisional: undefined }
+  return { ...rest, ...call, ...made, ...message, callId, timestamp: undefined, provisional: undefined }
 }
 
 /** Sorted, because their order is a matter of timing. */

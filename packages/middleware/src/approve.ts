@@ -8,7 +8,6 @@ import {
   interrupt,
   type Json,
   type Middleware,
-  makersOf,
   messageOf,
   type PendingInterrupt,
   type Run,
@@ -175,9 +174,8 @@ export function approve(options: ApproveOptions): Middleware {
       if (!isApproval(answer, decisions))
         throw new Error(`Not run: the answer to the request for approval of ${call.name} is invalid.`)
       keep(answer, checked, run)
-      const makers = makersOf(run)
       if (answer.decision === 'deny') {
-        yield told(decisionRecord(answer, makers, undefined, answer.reason))
+        yield told(decisionRecord(answer, undefined, answer.reason))
         return errorMessage(call, `Not run: the call was denied: ${answer.reason ?? 'no reason was given'}`)
       }
       let decided = checked
@@ -186,12 +184,12 @@ export function approve(options: ApproveOptions): Middleware {
           decided = await editedCall(tool, call, answer.input)
         } catch (error) {
           if (error instanceof AgentError || run.signal.aborted) throw error
-          yield told(decisionRecord(answer, makers, undefined, messageOf(error)))
+          yield told(decisionRecord(answer, undefined, messageOf(error)))
           // An error of the schema is thrown, as it is for an input that nobody has edited.
           if (error instanceof ChangedEditError) return errorMessage(call, error)
           throw error
         }
-      const record = decisionRecord(answer, makers, decided.shown())
+      const record = decisionRecord(answer, decided.shown())
       yield told(record)
       run.annotate(decisionAttributes(record, run.setup.captureContent), call.id)
       return yield* next(decided.call)

@@ -12,26 +12,18 @@ export type DecisionRecord = {
   readonly reason?: string
   /** Who decided, as the answer says. */
   readonly by?: string
-  /** The ids of the calls whose tools made the call, outermost first. Absent if the model made it. */
-  readonly makers?: readonly string[]
 }
 
 /** The name of the event. */
 export const DECIDED = 'approval'
 
-/** `input`: what the call runs with; undefined if it does not run. `reason`: why not, if a reason is known. `makers`: those of the call. */
-export function decisionRecord(
-  { decision, by }: Approval,
-  makers: readonly string[],
-  input: Json | undefined,
-  reason?: string,
-): DecisionRecord {
+/** `input`: what the call runs with; undefined if it does not run. `reason`: why not, if a reason is known. */
+export function decisionRecord({ decision, by }: Approval, input: Json | undefined, reason?: string): DecisionRecord {
   return {
     decision,
     ...(input !== undefined && { input }),
     ...(reason !== undefined && { reason }),
     ...(by !== undefined && { by }),
-    ...(makers.length > 0 && { makers }),
   }
 }
 

@@ -67,23 +67,3 @@ test('what an agent in the background tells while the model writes comes after t
     ['ended'],
   ])
 })
-
-test('a call finds its card quickly, also if tools use the same ids again and make each other (W49)', () => {
-  const ids = Array.from({ length: 10 }, (_, index) => `${index}`)
-  const within = ids.map((callId) => ({ agent: 'relay', callId }))
-  const asked = new AskedCalls()
-  allow(asked, ...within)
-  const started = (callId: string, toolName: string, maker?: string): ThreadEventBody => {
-    const call = { type: 'tool-call', id: callId, name: toolName, input: {} } as const
-    return { type: 'tool-start', runId: 'turn', step: 1, callId, toolName, call, ...(maker !== undefined && { maker }) }
-  }
-  for (const id of ids) {
-    asked.read(started(id, 'relay'))
-    asked.read(started('p', 'pay', id))
-    for (const maker of ids) if (maker !== id) asked.read(started(id, 'relay', maker))
-  }
-  const end: ThreadEventBody = { type: 'tool-end', runId: 'turn', step: 1, callId: 'p', toolName: 'pay', message }
-  expect(asked.read(end)).toMatchObject([
-    { callId: '0', cards: [{ path: [...within, { agent: 'pay', callId: 'p' }], state: 'ended' }] },
-  ])
-})

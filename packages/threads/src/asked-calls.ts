@@ -3,12 +3,22 @@
  * model wrote, and what was decided. The questions themselves are only stored while the turn waits.
  */
 
-import type { Answers, Json, PathPart, PendingInterrupt, ToolMessage } from '@meanwhile/core'
+import type { Answers, Json, PathPart, PendingInterrupt } from '@meanwhile/core'
 import { sameInput } from '@meanwhile/core/calls'
+import {
+  type CallEvent,
+  cardOf,
+  denied,
+  ended,
+  endedWith,
+  isInside,
+  isOfCard,
+  keyOf,
+  keyOfEvent,
+} from './asked-card.ts'
 import { changedBy } from './changed-messages.ts'
 import { isDecision } from './decisions.ts'
 import type { Outcome } from './owner-decisions.ts'
-import { runThatAsked } from './question-run.ts'
 import type { InsideCard, InsideEvent, ThreadEventBody } from './thread-events.ts'
 import type { StoredEvent } from './thread-store.ts'
 import { STOPPED } from './user-decisions.ts'
@@ -27,8 +37,6 @@ export class AskedCalls {
   readonly #asked = new Map<string, Asked>()
   /** The inputs of the turn's own calls, as the model wrote them. */
   readonly #written = new Map<string, Json>()
-  /** Which calls have made a call since the run last began: the ids of the calls, by the path and the id of the one they made. */
-  readonly #makers = new Map<string, Set<string | undefined>>()
   /** Whether a model writes a message of the turn. A page would show a new card in the middle of it, and after a reload before it. */
   #isWriting = false
   /** What follows from events while a model writes. */
@@ -44,12 +52,13 @@ export class AskedCalls {
       this.#hasWritten(event)
       if (event.type === 'inside') for (const card of event.cards) this.#show(card)
     }
-    for (const pending of interrupts)
-      for (const asked of cardOf(pending)) {
-        const { card = asked, question } = this.#asked.get(keyOf(asked.path)) ?? {}
-        const isOpen = card.state !== 'ended' && card.approval === asked.approval
-        if (question === undefined && isOpen) this.#show(card, pending.id)
-      }
+    for (const pending of interrupts) {
+      const asked = cardOf(pending)
+      if (!asked) continue
+      const { card = asked, question } = this.#asked.get(keyOf(asked.path)) ?? {}
+      const isOpen = card.state !== 'ended' && card.approval === asked.approval
+      if (question === undefined && isOpen) this.#show(card, pending.id)
+    }
   }
 
   /** Returns what follows from an event of the turn: while a model writes a message, only after that message. Nothing follows from a delta. */
@@ -66,12 +75,8 @@ export class AskedCalls {
       case 'history-replaced':
         this.#hasWritten(event)
         return []
-      case 'tool-start':
-        this.#started(event)
-        return []
       case 'question':
-        this.#payloads.set(event.id, event.payload)
-        for (const card of cardOf(event)) if (!isInside(card)) this.#early.set(keyOf(card.path), card)
+        this.#asks(event)
         return []
       case 'custom':
         return this.#afterMessage(isDecision(event) ? this.#decided(event) : [])
@@ -98,7 +103,8 @@ export class AskedCalls {
   waits(interrupts: readonly PendingInterrupt[]): readonly InsideEvent[] {
     const asked = interrupts.flatMap((pending) => {
       const { id } = pending
-      return cardOf({ ...pending, payload: this.#payloads.get(id) ?? pending.payload }).map((card) => ({ card, id }))
+      const card = cardOf({ ...pending, payload: this.#payloads.get(id) ?? pending.payload })
+      return card ? [{ card, id }] : []
     })
     const paths = new Set<string>()
     const isNew = ({ card: { path, input }, id }: (typeof asked)[number]) => {
@@ -111,7 +117,6 @@ export class AskedCalls {
       const isAnother = inner !== undefined || (known !== undefined && !isSame)
       return isAnother || !sameInput(known?.card.input ?? this.#written.get(outermost?.callId ?? ''), input)
     }
-    this.#makers.clear()
     this.#early.clear()
     const [untold, told] = [this.#untold(), asked.filter(isNew)]
     for (const { card, id } of told) this.#show(card, id)
@@ -122,7 +127,7 @@ export class AskedCalls {
   answered(interrupts: readonly PendingInterrupt[] = [], answers: Answers = {}): readonly InsideEvent[] {
     return interrupts.flatMap((pending) => {
       const answer = answers[pending.id]
-      const [asked] = cardOf(pending)
+      const asked = cardOf(pending)
       const { card, question } = (asked && this.#asked.get(keyOf(asked.path))) ?? {}
       if (!card || card.state === 'ended' || question !== pending.id || answer === undefined) return []
       const { decision, input } = Object(answer)
@@ -130,7 +135,7 @@ export class AskedCalls {
       const decided: InsideCard = { ...card, state: isApproval && decision === 'deny' ? 'denied' : 'allowed' }
       const isShown = isInside(card) || isApproval
       const events = isShown && card.state !== decided.state ? this.#tell([decided]) : []
-      if (!isApproval) this.#show(decided, question, ended(decided, resultOf(answer)))
+      if (!isApproval) this.#show(decided, question, endedWith(decided, answer))
       if (isApproval && decision === 'edit') this.#show(decided, question, { ...decided, input })
       return events
     })
@@ -144,9 +149,7 @@ export class AskedCalls {
       ...this.#untold(),
       // Nobody has allowed them, and nobody will.
       ...open.filter(({ approval }) => approval !== undefined).map((card) => denied(card, reason)),
-      ...open
-        .filter(isInside)
-        .map((card) => ended(card, { role: 'tool', callId: '', name: '', content, isError: true })),
+      ...open.filter(isInside).map((card) => ended(card, { role: 'tool', content, isError: true })),
     ])
     return [...this.flush(), ...told]
   }
@@ -167,16 +170,14 @@ export class AskedCalls {
     for (const part of message.content) if (part.type === 'tool-call') this.#written.set(part.id, part.input as Json)
   }
 
-  #started({ path = [], callId, maker }: ThreadEventBody & { readonly type: 'tool-start' }): void {
-    const key = JSON.stringify([...path.map((part) => part.callId), callId])
-    const makers = this.#makers.get(key) ?? new Set()
-    this.#makers.set(key, makers.add(maker))
+  #asks(question: PendingInterrupt): void {
+    this.#payloads.set(question.id, question.payload)
+    const card = cardOf(question)
+    if (card && !isInside(card)) this.#early.set(keyOf(card.path), card)
   }
 
   #decided(event: ThreadEventBody & { readonly type: 'custom' }): readonly InsideEvent[] {
-    // An agent with `events: false` tells decisions, but not which of its tools makes a call.
-    const cards = this.#cardsOf(event, true)
-    const card = cards.find((one) => isMadeAs(event, one)) ?? onlyOne(cards)
+    const card = this.#cardOf(event)
     if (!card) return []
     const { input = card.input, decision, reason } = Object(event.data)
     this.#show(card)
@@ -186,13 +187,10 @@ export class AskedCalls {
   }
 
   #ended(event: ThreadEventBody & { readonly type: 'tool-end' | 'background-end' }): readonly InsideEvent[] {
-    if (this.#asked.size === 0) return []
-    const { callId, toolName, message, path = [] } = event
-    // The end of a call does not name its makers.
-    const card = onlyOne(this.#cardsOf(event))
+    const { callId, toolName, message, path, makers } = event
+    const card = this.#cardOf(event)
     if (card && isInside(card)) return this.#tell([ended(card, message)])
-    const makers = this.#makers.get(JSON.stringify([callId]))
-    if (path.length > 0 || (makers && !makers.has(undefined))) return []
+    if (path || makers) return []
     const isOfCall = ({ agent, callId: id }: PathPart) => agent === toolName && id === callId
     const inside = this.#cards.filter((card) => isInside(card) && card.path.slice(0, 1).some(isOfCall))
     const open = message.isError ? inside.filter(({ state }) => state === 'asked') : []
@@ -210,40 +208,12 @@ export class AskedCalls {
     )
   }
 
-  /**
-   * The cards of the calls that an event may be about, all of whose questions were asked in its run. Calls that several tools of a run make may have the
-   * same id. `isUntold`: the run may have told nothing of the calls that made it.
-   */
-  #cardsOf({ runId, callId, toolName, path = [] }: CallEvent, isUntold = false): readonly InsideCard[] {
-    if (callId === undefined) return []
-    const told = [...path.map((part) => part.callId), callId]
-    return [...this.#asked.values()].flatMap(({ card, question = '' }) => {
-      const last = card.path.at(-1)
-      const mayGoOn = card.state !== 'ended' && (card.state !== 'asked' || !isInside(card))
-      const isOfRun = (runThatAsked(question) ?? runId) === runId
-      const isCall = mayGoOn && isOfRun && last?.callId === callId && last.agent === toolName
-      return isCall && this.#mayBe(card, told, isUntold) ? [card] : []
-    })
-  }
-
-  /** Whether `told`, the path of a call in the events, may lead to this card. It has the calls of agents around the call, but no calls that made it. */
-  #mayBe({ path }: InsideCard, told: readonly string[], isUntold: boolean): boolean {
-    // How many agents may be around the call at this place of the card's path.
-    let depths: readonly number[] = []
-    for (const [index, { callId }] of path.entries()) {
-      const maker = path[index - 1]?.callId
-      const entered = index === 0 ? [0] : depths.filter((depth) => told[depth] === maker).map((depth) => depth + 1)
-      const isMade = (by: string | undefined) => (depth: number) =>
-        this.#hasMade(by, [...told.slice(0, depth), callId], isUntold)
-      depths = [...new Set([...depths.filter(isMade(maker)), ...entered.filter(isMade(undefined))])]
-    }
-    return depths.includes(told.length - 1)
-  }
-
-  /** `maker`: undefined for the model. Nothing is known of a call that began before the run did: then it was the model, unless `isUntold`. */
-  #hasMade(maker: string | undefined, call: readonly string[], isUntold: boolean): boolean {
-    const makers = this.#makers.get(JSON.stringify(call))
-    return makers ? makers.has(maker) : maker === undefined || isUntold
+  /** The card of the call that an event is about, if the call may go on. */
+  #cardOf(event: CallEvent): InsideCard | undefined {
+    const { card } = this.#asked.get(keyOfEvent(event)) ?? {}
+    if (!card || !isOfCard(event, card)) return undefined
+    const mayGoOn = card.state !== 'ended' && (card.state !== 'asked' || !isInside(card))
+    return mayGoOn ? card : undefined
   }
 
   #show(card: InsideCard, question?: string, untold?: InsideCard): void {
@@ -263,63 +233,4 @@ export class AskedCalls {
     }
     return events
   }
-}
-
-interface CallEvent {
-  readonly runId: string
-  readonly callId?: string
-  readonly toolName?: string
-  readonly path?: readonly PathPart[]
-}
-
-/** The card of a question of `approve`, or of a tool without `execute`. No other question is about an input. */
-function cardOf({ id, address, payload }: PendingInterrupt): readonly InsideCard[] {
-  const calls = address.flatMap((part) => ('callId' in part ? [part] : []))
-  const asker = address.at(-1)
-  const last = calls.at(-1)
-  const { tool, type, name, input, decisions } = Object(payload)
-  if (!asker || !last || input === undefined) return []
-  // A copy of `approve` may have another name.
-  const isOfApprove = 'middleware' in asker && (asker.middleware === 'approve' || Array.isArray(decisions))
-  const isApproval = isOfApprove && address.at(-2) === last
-  const isClientCall = asker === last && type === 'tool-call' && payload !== null && Object(payload).id === last.callId
-  const toolName: unknown = isApproval ? tool : isClientCall ? name : undefined
-  if (typeof toolName !== 'string') return []
-  const path = calls.map((call): PathPart => ({ agent: call === last ? toolName : call.tool, callId: call.callId }))
-  return [{ path, input, state: 'asked', ...(isApproval && { approval: id }) }]
-}
-
-function denied(card: InsideCard, reason?: string): InsideCard {
-  return { ...card, state: 'denied', ...(reason !== undefined && { reason }) }
-}
-
-function ended(card: InsideCard, message: ToolMessage): InsideCard {
-  const { agent: name = '', callId = '' } = card.path.at(-1) ?? {}
-  return { ...card, state: 'ended', result: { ...message, callId, name } }
-}
-
-/** The output of a call that its caller has executed. */
-function resultOf(output: Json): ToolMessage {
-  const text = typeof output === 'string' ? output : JSON.stringify(output)
-  return { role: 'tool', callId: '', name: '', content: [{ type: 'text', text }], output }
-}
-
-/** Whether the calls that made the call of a decision are those of the card, in the run of the call. */
-function isMadeAs({ callId = '', path = [], data }: CallEvent & { readonly data: unknown }, card: InsideCard): boolean {
-  const { makers = [] } = Object(data) as { readonly makers?: readonly string[] }
-  const own = [...path.slice(-1).map((agent) => agent.callId), ...makers, callId]
-  const ids = card.path.map((part) => part.callId)
-  return JSON.stringify(path.length > 0 ? ids.slice(-own.length) : ids) === JSON.stringify(own)
-}
-
-function onlyOne(cards: readonly InsideCard[]): InsideCard | undefined {
-  return cards.length > 1 ? undefined : cards[0]
-}
-
-function isInside({ path }: InsideCard): boolean {
-  return path.length > 1
-}
-
-function keyOf(path: readonly PathPart[]): string {
-  return JSON.stringify(path.map(({ callId }) => callId))
 }

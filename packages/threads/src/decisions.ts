@@ -39,17 +39,15 @@ export function isDecision(event: ThreadEventBody): event is DecisionEvent {
 export function decisionsIn(events: readonly StoredEvent[]): readonly ThreadDecision[] {
   const decisions = events.flatMap(({ turn, event }): [string, ThreadDecision][] => {
     if (!isDecision(event)) return []
-    const { callId = '', toolName = '', step, path, data } = event
+    const { callId = '', toolName = '', step, path, makers, data } = event
     // Any tool may send an event of this name.
     if (!isRecordOfDecision(data)) return []
-    const decided = { ...data, turn, callId, toolName, ...(path && { path }) }
-    return [[JSON.stringify([turn, step, path, callId, data]), decided]]
+    const decided = { ...data, turn, callId, toolName, ...(path && { path }), ...(makers && { makers }) }
+    return [[JSON.stringify([turn, step, path, makers, callId, data]), decided]]
   })
   return [...new Map(decisions).values()]
 }
 
-function isRecordOfDecision(
-  data: unknown,
-): data is Pick<ThreadDecision, 'decision' | 'input' | 'reason' | 'by' | 'makers'> {
+function isRecordOfDecision(data: unknown): data is Pick<ThreadDecision, 'decision' | 'input' | 'reason' | 'by'> {
   return ['allow', 'deny', 'edit'].includes(Object(data).decision)
 }

@@ -50,6 +50,8 @@ export interface InsideEvent {
 export interface InsideCard {
   /** The names and ids of the calls, outermost first. The last one is the call itself. */
   readonly path: readonly PathPart[]
+  /** The id of the run that makes the call, if it is that of an agent inside a call. */
+  readonly innerRun?: string
   /** The input in the question; once it is decided, the one that was allowed, edited or not. */
   readonly input: Json
   /**

@@ -55,12 +55,6 @@ function asking({
   }) as Tool
   const choose = tool({ name: 'choose', description: 'c', input: amount }) as Tool
   const middleware = [approve({ tools: ['pay'] })]
-  const twice = (last: string, ...calls: readonly ReturnType<typeof call>[]) =>
-    scriptedModel(
-      Array.from({ length: 9 }, () => ({ messages }) => {
-        return messages.some(({ role }) => role === 'assistant') ? respond(say(last)) : respond(...calls)
-      }),
-    )
   const relay = tool({
     name: 'relay',
     description: 'r',
@@ -72,8 +66,8 @@ function asking({
     name: 'clerk',
     description: 'Pays.',
     model: relays
-      ? twice('Done.', call('relay', {}, { id: 'r' }))
-      : twice('Done.', call('pay', { n: 1 }, { id: 'p' }), call('choose', { n: 2 }, { id: 'c' })),
+      ? says('Done.', call('relay', {}, { id: 'r' }))
+      : says('Done.', call('pay', { n: 1 }, { id: 'p' }), call('choose', { n: 2 }, { id: 'c' })),
     tools: [pay, choose, relay],
     middleware,
   })
@@ -84,7 +78,7 @@ function asking({
   const [name, input] = makes ? ['relay', {}] : wrapped ? ['pay', { n: 4 }] : ['clerk', { request: 'Pay.' }]
   const agent = createAgent({
     name: 'main',
-    model: twice('Good.', call(name, input, { id: 'm' })),
+    model: says('Good.', call(name, input, { id: 'm' })),
     tools: [{ ...agentTool(clerk, { events }), background } as Tool, relay, pay],
     middleware: [...(masked ? [redact({ persist: true })] : []), ...(wrapped ? [change] : []), ...middleware],
   })
@@ -111,11 +105,7 @@ function repeating(how: 'relays twice' | 'runs two', events: boolean, leaf: 'pay
     createAgent({
       name: 'clerk',
       description: 'Pays.',
-      model: scriptedModel(
-        Array.from({ length: 9 }, () => ({ messages }) => {
-          return messages.some(({ role }) => role === 'assistant') ? respond(say('Done.')) : respond(...calls)
-        }),
-      ),
+      model: says('Done.', ...calls),
       tools: [pay, choose, relay],
       middleware: [approve({ tools: ['pay'] }), redact({ persist: true })],
     })
@@ -133,17 +123,59 @@ function repeating(how: 'relays twice' | 'runs two', events: boolean, leaf: 'pay
   }) as Tool
   const agent = createAgent({
     name: 'main',
-    model: scriptedModel(
-      Array.from({ length: 9 }, () => ({ messages }) => {
-        return messages.some(({ role }) => role === 'assistant')
-          ? respond(say('Good.'))
-          : respond(call('clerk', { request: 'Pay.' }, { id: 'm' }))
-      }),
-    ),
+    model: says('Good.', call('clerk', { request: 'Pay.' }, { id: 'm' })),
     tools: [clerk],
     middleware: [redact({ persist: true })],
   })
   return { agent, ran }
+}
+
+/**
+ * An agent whose response pays with the id `x`, next to two calls of a tool that pays with the same id. With `isInside` it runs in a call of the agent
+ * named `main`.
+ */
+function sharing(isInside: boolean) {
+  const ran: unknown[] = []
+  const amount = z.object({ n: z.number() })
+  const pay = tool({
+    name: 'pay',
+    description: 'p',
+    input: amount,
+    execute({ n }) {
+      ran.push(n)
+      return `paid ${n}`
+    },
+  }) as Tool
+  const relay = tool({
+    name: 'relay',
+    description: 'r',
+    input: amount,
+    execute: async (input, { run }) =>
+      (await run?.callTool({ type: 'tool-call', id: 'x', name: 'pay', input }))?.output ?? 'not paid',
+  }) as Tool
+  const payer = createAgent({
+    name: isInside ? 'clerk' : 'main',
+    description: 'Pays.',
+    model: says(
+      'Done.',
+      call('relay', { n: 1 }, { id: 'a' }),
+      call('pay', { n: 3 }, { id: 'x' }),
+      call('relay', { n: 2 }, { id: 'b' }),
+    ),
+    tools: [pay, relay],
+    middleware: [approve({ tools: ['pay'] })],
+  })
+  const model = says('Good.', call('clerk', { request: 'Pay.' }, { id: 'm' }))
+  return { agent: isInside ? createAgent({ name: 'main', model, tools: [agentTool(payer)] }) : payer, ran }
+}
+
+/** A model that makes these calls, and then answers with this text. */
+function says(last: string, ...calls: readonly ReturnType<typeof call>[]) {
+  return scriptedModel(
+    Array.from({ length: 9 }, () => ({ messages }) => {
+      return messages.some(({ role }) => role === 'assistant') ? respond(say(last)) : respond(...calls)
+    }),
+  )
 }
 
 const short = ({ path, state, input, reason, result }: InsideCard) => {
@@ -344,6 +376,42 @@ export function askedBehaviours({ newStore, opened }: AskingThreads): void {
       expect(JSON.stringify(cards)).not.toContain('4111')
       if (how === 'relays twice') expect(second?.at(-1)).toMatchObject({ input: { n: '[card-number]' } })
       expect(made.ran).toEqual([edited.input])
+    },
+  )
+
+  const orders = [
+    [1, 2, 3],
+    [3, 1, 2],
+    [2, 3, 1],
+  ]
+  test.for([false, true].flatMap((isInside) => orders.map((order) => ({ isInside, order }))))(
+    'calls of one id that a model and two tools make at once each ask, and each has its own end: %j (W49, AG9)',
+    async ({ isInside, order }) => {
+      const { agent, ran } = sharing(isInside)
+      const threads = opened(newStore(), agent)
+      await (await threads.send('t', 'Go')).result
+      const answers: readonly Json[] = [
+        { decision: 'allow' },
+        { decision: 'deny', reason: 'No.' },
+        { decision: 'edit', input: { n: 30 } },
+      ]
+      const amountOf = ({ payload }: { readonly payload: Json }) => Object(payload).input.n
+      for (const [index, n] of order.entries()) {
+        const { interrupts } = await threads.read('t')
+        expect(new Set(interrupts.map(amountOf))).toEqual(new Set(order.slice(index)))
+        const id = interrupts.find((one) => amountOf(one) === n)?.id ?? ''
+        await (await threads.answer('t', { [id]: answers[n - 1] ?? null })).result
+      }
+      const last = new Map((await cardsIn(threads)).map(([path, ...rest]) => [path, rest]))
+      const around = isInside ? 'clerk m / ' : ''
+      const denied = { type: 'text', text: 'Not run: the call was denied: No.' }
+      expect(Object.fromEntries(last)).toEqual({
+        [`${around}relay a / pay x`]: ['ended', { n: 1 }, false, 'paid 1'],
+        [`${around}relay b / pay x`]: ['ended', { n: 2 }, true, denied],
+        // The thread has the result of a call of the turn itself.
+        [`${around}pay x`]: isInside ? ['ended', { n: 30 }, false, 'paid 30'] : ['allowed', { n: 30 }],
+      })
+      expect(new Set(ran)).toEqual(new Set([1, 30]))
     },
   )
 

@@ -5,7 +5,15 @@ import type { UIMessage } from 'ai'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Client, comparable, serve } from '../test/ag-ui.ts'
-import { agentOf, type Decision, decisionAbout, program } from '../test/asked-programs.ts'
+import {
+  agentOf,
+  type Decision,
+  decisionAbout,
+  program,
+  questionsIn,
+  tellsEnds,
+  WITH_ONE_ID,
+} from '../test/asked-programs.ts'
 import { compared, type Handler, history, Page, settled } from '../test/page.ts'
 import { agUiHandler, toAgUiMessages } from './ag-ui/index.ts'
 import { type ChatMetadata, chatHandler, hasAllAnswers } from './ai-sdk/index.ts'
@@ -35,6 +43,13 @@ function next(interrupts: readonly PendingInterrupt[], order: readonly number[],
   const place = order[interrupts.length % (order.length || 1)]
   return place === undefined ? all : all.slice(place % all.length, (place % all.length) + 1)
 }
+
+/** The text at the end of the result of a payment that was allowed; undefined for all other calls. */
+const paid = ({ decision, shown }: Asked) =>
+  decision && decision.decision !== 'deny' ? `paid ${Object(shown).n}` : undefined
+
+/** The result of an edited call begins with the input. */
+const endingWith = (output: string): string => expect.stringMatching(new RegExp(`${output}$`)) as string
 
 /** The inputs of the payments that must have run. */
 const runsOf = (all: readonly Asked[]) =>
@@ -96,21 +111,24 @@ test('in useChat the input on a card is that of the question, exactly it runs af
         await settled(page)
       }
       expect((await threads.read('t')).status).toBe('idle')
+      expect(done).toHaveLength(questionsIn(given.steps))
       expect(page.error).toBeUndefined()
       expect(hasAllAnswers(page)).toBe(false)
       expect(new Set(ran)).toEqual(new Set(runsOf(done)))
       expect(ran).toHaveLength(runsOf(done).length)
       const loaded = await history(chat, 't')
       expect(compared(page.messages)).toEqual(compared(loaded))
-      for (const { card, shown } of done)
-        expect(
-          cardsOf(loaded.at(-1))
-            .filter(({ toolCallId }) => toolCallId === card)
-            .map(({ input }) => input),
-        ).toContainEqual(shown)
+      for (const question of done) {
+        const cards = cardsOf(loaded.at(-1)).filter(({ toolCallId }) => toolCallId === question.card)
+        expect(cards.map(({ input }) => input)).toContainEqual(question.shown)
+        const outputs = cards.flatMap(({ state, output }) => (state === 'output-available' ? [output] : []))
+        const output = paid(question)
+        if (question.decision && (output === undefined || tellsEnds(given.steps)))
+          expect(outputs).toEqual(output === undefined ? [] : [endingWith(output)])
+      }
       await threads.close()
     }),
-    RUNS,
+    { ...RUNS, examples: [0, 1, 2].map((seed) => [WITH_ONE_ID, [seed], seed]) },
   )
 })
 
@@ -128,7 +146,7 @@ test('the same in AG-UI: the arguments of each call that asks are those of the q
             (Object(message).toolCalls ?? []).map(({ id, input }: Card & { id: string }) => [id, input]),
           ),
         )
-      const done: Asked[] = []
+      const done: (Asked & { readonly card: string | undefined })[] = []
       try {
         await client.say('Go')
         for (let times = 0; (await threads.read('t')).status === 'waiting' && times < 40; times++) {
@@ -138,7 +156,8 @@ test('the same in AG-UI: the arguments of each call that asks are those of the q
           const shown = inputs(client.messages)
           for (const { id, toolCallId = '', metadata } of pendingInterrupts)
             expect([id, shown.get(toolCallId)]).toEqual([id, Object(metadata).payload.input])
-          done.push(...questions)
+          const cards = new Map(pendingInterrupts.map(({ id, toolCallId }) => [id, toolCallId]))
+          done.push(...questions.map((question) => ({ ...question, card: cards.get(question.id) })))
           if (pendingInterrupts.length > 0)
             await client.run({
               resume: questions.map((question) => {
@@ -163,15 +182,23 @@ test('the same in AG-UI: the arguments of each call that asks are those of the q
           }
         }
         expect((await threads.read('t')).status).toBe('idle')
+        expect(done).toHaveLength(questionsIn(given.steps))
         expect(new Set(ran)).toEqual(new Set(runsOf(done)))
         expect(ran).toHaveLength(runsOf(done).length)
         expect(client.messages).toEqual(await inThread())
-        for (const { shown } of done) expect([...inputs(client.messages).values()]).toContainEqual(shown)
+        for (const question of done) {
+          expect([...inputs(client.messages).values()]).toContainEqual(question.shown)
+          const output = paid(question)
+          if (output !== undefined && tellsEnds(given.steps))
+            expect(client.messages).toContainEqual(
+              expect.objectContaining({ role: 'tool', toolCallId: question.card, content: endingWith(output) }),
+            )
+        }
       } finally {
         await close()
         await threads.close()
       }
     }),
-    RUNS,
+    { ...RUNS, examples: [0, 1, 2].map((seed) => [WITH_ONE_ID, seed]) },
   )
 })

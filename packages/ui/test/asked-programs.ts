@@ -50,8 +50,8 @@ export const program: fc.Arbitrary<Program> = fc.record({
 /** Ids that each model uses again. One contains the separator of paths. */
 const IDS = ['a', 'b', 'a/b']
 
-/** Ids that each tool that makes calls uses again. */
-const OWN_IDS = ['x', 'a/x']
+/** Ids that each tool that makes calls uses again: models use them, too. */
+const OWN_IDS = ['a', 'b']
 
 const amount = z.object({ n: z.number() })
 
@@ -119,6 +119,26 @@ export function agentOf({ steps, isWrapped }: Program, ran: number[]): Agent {
     return createAgent({ name, model, tools, middleware })
   }
   return made(steps, 'main')
+}
+
+/** How many questions a run asks: each call asks once. */
+export function questionsIn(steps: readonly Step[]): number {
+  const counts = steps.map((step) => {
+    if (typeof step === 'string') return 1
+    return 'steps' in step ? questionsIn(step.steps) : step.payments
+  })
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+/** Whether the run tells how all calls end. */
+export function tellsEnds(steps: readonly Step[]): boolean {
+  return steps.every((step) => typeof step === 'string' || !('steps' in step) || (step.events && tellsEnds(step.steps)))
+}
+
+/** A model and two tools that pay with the id `a` at once. */
+export const WITH_ONE_ID: Program = {
+  steps: ['pay', { payments: 1, isParallel: true }, { payments: 2, isParallel: true }],
+  isWrapped: false,
 }
 
 export interface Decision {

@@ -1,25 +1,11 @@
 /** A page with assistant-ui and its runtime for AG-UI. */
 
-import { HttpAgent } from '@ag-ui/client-59'
 import { SimpleImageAttachmentAdapter } from '@assistant-ui/react'
 import { toAgUiMessages, useAgUiRuntime } from '@assistant-ui/react-ag-ui'
 import { useState } from 'react'
 import { type Chat, show } from './assistant-ui.tsx'
-import { thread } from './page.ts'
+import { agent } from './thread-agent.ts'
 
-/** Its stop button aborts the run: that stops the turn. */
-class ThreadAgent extends HttpAgent {
-  override abortRun(): void {
-    void fetch(`${this.url}/${this.threadId}/stop`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{}',
-    })
-    super.abortRun()
-  }
-}
-
-const agent = new ThreadAgent({ url: '/api/ag-ui', threadId: thread })
 const adapters = {
   attachments: new SimpleImageAttachmentAdapter(),
   // The server has the history: a run without a message gets it, and the running turn.

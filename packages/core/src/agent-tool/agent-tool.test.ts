@@ -3,6 +3,7 @@ import { z } from 'zod'
 import {
   type AgentEvent,
   agentTool,
+  type Checkpoint,
   ConfigError,
   createAgent,
   interrupt,
@@ -220,6 +221,25 @@ const ask = tool({
   },
 })
 
+test('a question of an agent inside a call names its run, also two calls deep, in a stored checkpoint and when it is asked again (W49, W51)', async () => {
+  const asking = () => expertOf([respond(call('ask'))], [ask as Tool])
+  const middle = expertOf([respond(call('expert', { request: '?' }))], [agentTool(asking())], 'middle')
+  const model = [respond(call('ask'), call('expert', { request: '?' }), call('middle', { request: '?' }))]
+  const boss = caller([ask as Tool, agentTool(asking()), agentTool(middle)], model)
+  const { result, events } = await settled(collect(boss.stream('Hi')))
+  const runs = events.flatMap(({ type, path, runId }) =>
+    path && type === 'run-start' ? [[path.map(({ agent }) => agent).join(), runId]] : [],
+  )
+  const { '': own, expert, ...deeper } = { '': undefined, ...Object.fromEntries(runs) }
+  const named = [own, expert, deeper['middle,expert']]
+  expect(named.slice(1)).not.toContain(undefined)
+  expect(result?.interrupts?.map(({ innerRun }) => innerRun)).toEqual(named)
+  const [first] = result?.interrupts ?? []
+  const checkpoint = JSON.parse(JSON.stringify(result?.checkpoint)) as Checkpoint
+  const again = await settled(boss.resume(checkpoint, { [first?.id ?? '']: 'yes' }).result)
+  expect(again.interrupts?.map(({ innerRun }) => innerRun)).toEqual(named.slice(1))
+})
+
 test('a question of a nested agent has its whole address, and the answer resumes it there (L4, L9)', async () => {
   let counted = 0
   const count = tool({ name: 'count', description: 'c', input: anything, execute: () => ++counted })
@@ -241,6 +261,7 @@ test('a question of a nested agent has its whole address, and the answer resumes
         { agent: 'expert' },
         { tool: 'ask', callId: 'call_1_1' },
       ],
+      innerRun: expect.any(String) as string,
       payload: { question: 'Really?' },
     },
   ])

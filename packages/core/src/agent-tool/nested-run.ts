@@ -53,8 +53,8 @@ export async function runWithin(
   const show = (event: AgentEvent) => {
     // What was decided about a call is shown as the question was: by every run around it.
     if (!tool.events && !(event.type === 'custom' && event.name === 'approval')) return
-    const path = [{ agent: tool.name, callId: entry.provisional ? entry.call.id : entry.id }, ...(event.path ?? [])]
-    run.calls.events.tell(entry, { ...event, path })
+    const { toolName: _, ...call } = entry.named
+    run.calls.events.tell(entry, { ...event, path: [{ agent: tool.name, ...call }, ...(event.path ?? [])] })
   }
   const userContext = tool.context ? await contextFrom(run, tool.name, tool.input, tool.context) : run.userContext
   const nesting = { run, entry, invocation, context: actor.context, userContext, show }

@@ -191,9 +191,10 @@ function resultOf({ status, text, messages, ...rest }: AgentResult): unknown {
   return { status, text, messages, interrupts, warnings: rest.warnings, steps: rest.steps }
 }
 
-/** Without the random ids of questions: their addresses name them. */
+/** Without the random ids of questions and of their runs: their addresses name them. */
 function named(trace: Trace): Trace {
-  return JSON.parse(JSON.stringify(trace).replace(/"interrupt_[^"]+"/g, '"a question"')) as Trace
+  const text = JSON.stringify(trace).replace(/"interrupt_[^"]+"/g, '"a question"')
+  return JSON.parse(text.replace(/"innerRun":"[^"]+"/g, '"innerRun":"a run"')) as Trace
 }
 
 test('a `wrapAgent` that only passes on changes no question, no event and no result, in whatever order answers come (W1)', async () => {

@@ -103,6 +103,7 @@ const STEPS: Shape<SavedSteps> = {
 const INTERRUPT: Shape<PendingInterrupt> = {
   id: isText,
   address: listOf(isRecord),
+  innerRun: optional(isText),
   payload: isAny,
   answerSchema: optional(isRecord),
 }

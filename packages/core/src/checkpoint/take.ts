@@ -106,8 +106,7 @@ export function questionsOf(run: RunState, call?: CallEntry): PendingInterrupt[]
 function inCallOrder(run: RunState, entries: readonly CallEntry[]): CallEntry[] {
   const last = run.history.messages.findLast((message) => message.role === 'assistant')
   const ids = last ? callsOf(last).map(({ id }) => id) : []
-  const place = (entry: CallEntry): number =>
-    entry.maker ? place(entry.maker) : ids.indexOf(entry.id) + 1 || ids.length + 1
+  const place = ({ id, makers }: CallEntry) => ids.indexOf(makers[0]?.id ?? id) + 1 || ids.length + 1
   return entries.toSorted((a, b) => place(a) - place(b))
 }
 
@@ -119,7 +118,7 @@ function pending(run: RunState, address: Address, interrupt: Interrupt): Pending
     !(one.id in answers) && sameInput([one.address, one.payload], [address, payload])
   // A question that is asked again, because another one of its call was answered, keeps its id.
   const id = checkpoint?.interrupts.find(isIt)?.id ?? run.questions.nextId(run.id, address)
-  return present({ id, address, payload, answerSchema })
+  return present({ id, address, innerRun: run.outer && run.id, payload, answerSchema })
 }
 
 function stepsOf({ history, steps }: RunState, status: Checkpoint['status']): State['steps'] {

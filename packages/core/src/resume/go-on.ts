@@ -19,7 +19,7 @@ import { copiedJson, isRecord } from '../vocabulary/json.ts'
 import type { Json } from '../vocabulary/message.ts'
 import type { Resumption } from '../vocabulary/run-options.ts'
 import type { Checkpoint, Resumed } from '../vocabulary/saved-run.ts'
-import { outermost, restoreCalls, resumeCall } from './restore-calls.ts'
+import { restoreCalls, resumeCall } from './restore-calls.ts'
 
 /**
  * Restores the state of a checkpoint in a run, except for its calls: {@link claim} restores those when the set-up is known.
@@ -102,7 +102,7 @@ export async function claim(run: RunState, { checkpoint, answers }: Resumed): Pr
   for (const entry of open) resumeCall(run, entry, { checkpoint, answers })
   for (const entry of entries) {
     // No later call may join a call whose undo had begun, or the call that made it, because its result depends on the undone call.
-    if (entry.state.undo === 'before') discard(run, outermost(entry), 'run_aborted')
+    if (entry.state.undo === 'before') discard(run, entry.makers[0] ?? entry, 'run_aborted')
     else if (entry.discarded) undoWhenOver(run, entry)
   }
   const isOfCall = ({ address }: PendingInterrupt) => entries.some((entry) => isInside(address, addressOf(run, entry)))

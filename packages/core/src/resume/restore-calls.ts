@@ -43,11 +43,6 @@ export function restoreCalls(run: RunState, calls: readonly SavedCall[]): readon
   return entries
 }
 
-/** Returns the call of a response inside which this call was made, or the call itself. */
-export function outermost(entry: CallEntry): CallEntry {
-  return entry.maker ? outermost(entry.maker) : entry
-}
-
 /** Restores a call without a result: it runs again when requested, or stays open for an answer, or counts as one that may have happened. */
 export function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answers }: Resumed): void {
   const address = addressOf(run, entry)

@@ -186,7 +186,7 @@ async function make(run: RunState, calls: readonly ToolCall[]): Promise<readonly
 /** Emits the ends of calls that were not made. The other calls have emitted their own. */
 function told({ config, events }: RunState, messages: readonly ToolMessage[]): readonly ToolMessage[] {
   for (const message of messages) {
-    if (isOutputCall(config.output, message)) events.callEnded(message.callId, message)
+    if (isOutputCall(config.output, message)) events.callEnded(message)
   }
   return messages
 }

@@ -39,9 +39,7 @@ export function stateOf(run: Run): RunState {
 
 /** Returns the ids of the calls that made the call of this wrap, outermost first: none if the response requests it, or a hook makes it. */
 export function makersOf(run: Run): readonly string[] {
-  const ids: string[] = []
-  for (let maker = actorOf(run).actor.call?.maker; maker; maker = maker.maker) ids.unshift(maker.call.id)
-  return ids
+  return (actorOf(run).actor.call?.makers ?? []).map(({ call }) => call.id)
 }
 
 /** Returns the payloads of the questions that `run.answers` answers, in the same order; none for questions that an earlier version has asked. */
@@ -127,7 +125,7 @@ class RunView implements Run {
     const { source, call, outside } = this.#actor
     if (this.#isOver) return
     const event = { type: 'custom' as const, name: String(name), data, source }
-    if (call) this.#state.calls.events.custom(call, event)
+    if (call) this.#state.calls.events.emit(call, event)
     else this.#state.events.push(event, outside)
   }
 
@@ -160,5 +158,5 @@ function signalOf({ signal }: RunState, actor: Actor): AbortSignal {
 }
 
 function closerSignals({ call, execution, own, steps }: Actor): AbortSignal[] {
-  return [execution?.signal ?? call?.signal, own?.signal, steps?.signal].filter((one) => one !== undefined)
+  return [execution ?? call, own, steps].flatMap((one) => one?.signal ?? [])
 }

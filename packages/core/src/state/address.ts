@@ -13,7 +13,8 @@ interface NamedRun {
 /** The address of a call, or of a middleware around it. Without either, the address of the agent itself. */
 export function addressOf(run: NamedRun, call: CallEntry | undefined, place?: MiddlewareHook): Address {
   const agent: AddressPart = { agent: run.config.name ?? null }
-  return [agent, ...(call ? callPath(call) : []), ...(place ? [place] : [])]
+  const calls = call ? [...call.makers, call] : []
+  return [agent, ...calls.map(({ id, madeAs }) => ({ tool: madeAs, callId: id })), ...(place ? [place] : [])]
 }
 
 /** Whether an address equals `whole`, or leads to something inside it. */
@@ -29,8 +30,4 @@ export function isNested(address: Address): boolean {
 /** Returns the middleware that asks, if one does. The parameter is the part of an address after its call or agent. */
 export function askerOf([part]: Address): { readonly by?: MiddlewareHook } {
   return part && 'middleware' in part ? { by: part } : {}
-}
-
-function callPath({ id, madeAs, maker }: CallEntry): AddressPart[] {
-  return [...(maker ? callPath(maker) : []), { tool: madeAs, callId: id }]
 }

@@ -10,7 +10,7 @@ import { callMade, decideCall } from '../machine/decide-calls.ts'
 import { type CallBegun, loadedCall } from '../machine/saved-state.ts'
 import type { CallFacts } from '../telemetry/around.ts'
 import type { RunStop } from '../vocabulary/errors.ts'
-import type { DiscardCause } from '../vocabulary/events.ts'
+import type { DiscardCause, OfCall } from '../vocabulary/events.ts'
 import { freeze } from '../vocabulary/history.ts'
 import type { Interrupt } from '../vocabulary/interrupt.ts'
 import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
@@ -78,6 +78,8 @@ export class CallEntry {
   readonly requestedIn: Context[]
   /** The call whose tool or wrap makes this one, if there is one. This call has the same fate as its maker, and uses its slot. */
   readonly maker: CallEntry | undefined
+  /** Its maker, the maker of that, and so on, outermost first. */
+  readonly makers: readonly CallEntry[]
   /** For a call in the run of an agent: the call that runs this agent, if there is one. */
   readonly caller: CallEntry | undefined
   readonly #makerKey: string | undefined
@@ -133,6 +135,7 @@ export class CallEntry {
     this.attributes = beginning.attributes ?? {}
     this.requestedIn = [...requestedIn]
     this.maker = maker
+    this.makers = maker ? [...maker.makers, maker] : []
     this.caller = beginning.caller
     this.#makerKey = saved?.maker
     this.most = beginning.most ?? {}
@@ -175,6 +178,12 @@ export class CallEntry {
   get asker(): CallEntry | undefined {
     const asker = askerOf(this.table.state, this.number)
     return asker === undefined ? undefined : this.table.of(asker)
+  }
+
+  /** The members that name it in events. Until it is committed, it has the id with which it was made. */
+  get named(): OfCall {
+    const idOf = (one: CallEntry) => (one.state.fate === 'committed' ? one : one.call).id
+    return { callId: idOf(this), toolName: this.call.name, ...(this.maker && { makers: this.makers.map(idOf) }) }
   }
 
   /** Its inner calls. */

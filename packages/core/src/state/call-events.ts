@@ -4,8 +4,8 @@ import { eventOf } from '../machine/call.ts'
 import { told } from '../machine/decide-call.ts'
 import { callHidden, callShown } from '../machine/decide-calls.ts'
 import { sameCall } from '../vocabulary/canonical.ts'
-import type { AgentEvent, AgentEventBody, CustomEvent, ToolProgress } from '../vocabulary/events.ts'
-import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
+import type { AgentEvent, AgentEventBody, OfCall } from '../vocabulary/events.ts'
+import type { ToolCall } from '../vocabulary/message.ts'
 import type { ToolEvent } from '../vocabulary/middleware.ts'
 import { NO_PROGRESS, type Progress } from '../vocabulary/tool-status.ts'
 import type { Warning } from '../vocabulary/warning.ts'
@@ -15,13 +15,10 @@ import { WaitingEvents } from './waiting-events.ts'
 /** From this many waiting events of a call on, deltas are joined. At most this many `custom` events wait, and later ones are dropped. */
 const MOST_WAITING = 1_024
 
-type Provisional = Extract<
-  AgentEventBody,
-  { type: 'tool-start' | 'tool-entered' | 'tool-progress' | 'tool-settled' | 'custom' }
+type Provisional = WithoutCall<
+  Extract<AgentEventBody, { type: 'tool-start' | 'tool-entered' | 'tool-progress' | 'tool-settled' | 'custom' }>
 >
-
-/** The members that identify the call of an event. */
-type OfCall = Pick<ToolProgress, 'callId' | 'toolName'>
+type WithoutCall<Event> = Event extends unknown ? Omit<Event, keyof OfCall> : never
 
 /** What receives the events. */
 export interface Listener {
@@ -29,7 +26,6 @@ export interface Listener {
   readonly events: {
     stamped(event: AgentEvent | AgentEventBody): AgentEvent
     push(event: AgentEvent | AgentEventBody): void
-    callEnded(callId: string, message: ToolMessage): void
     warn(warning: Warning): void
   }
 }
@@ -66,34 +62,17 @@ export class CallEvents {
   }
 
   started(entry: CallEntry): void {
-    const { call, table, number, provisional } = entry
-    const announced = provisional && this.#announced.get(call.id)
-    if (provisional) callHidden(table.state, number, announced ? sameCall(announced, call) : false)
-    const rerun = entry.state.isRerun && { rerun: true as const }
-    const { maker: by } = entry
-    const maker = by && { maker: by.provisional ? by.call.id : by.id }
-    this.#emit(entry, { type: 'tool-start', ...ofCall(entry), call, ...maker, ...rerun })
-  }
-
-  /** Called when its tool's function is called. */
-  entered(entry: CallEntry, attempt: number): void {
-    this.#emit(entry, { type: 'tool-entered', ...ofCall(entry), attempt })
-  }
-
-  /** Called when a call has its result before its model call has succeeded. */
-  settled(entry: CallEntry, message: ToolMessage): void {
-    this.#emit(entry, { type: 'tool-settled', ...ofCall(entry), message, provisional: true })
+    const { call, table, number, provisional, state } = entry
+    const announced = this.#announced.get(call.id)
+    if (provisional) callHidden(table.state, number, announced !== undefined && sameCall(announced, call))
+    this.emit(entry, { type: 'tool-start', call, ...(state.isRerun && { rerun: true }) })
   }
 
   /** Takes an event of the call's flow. Throws once the call is aborted, which closes the flow at its next event, so that it does not continue. */
   yielded(entry: CallEntry, event: ToolEvent): void {
     entry.signal.throwIfAborted()
-    if (event.type === 'custom') this.custom(entry, { source: entry.call.name, ...event })
+    if (event.type === 'custom') this.emit(entry, { source: entry.call.name, ...event })
     else this.#progress(entry, event)
-  }
-
-  custom(entry: CallEntry, event: CustomEvent): void {
-    this.#emit(entry, { ...event, ...ofCall(entry) })
   }
 
   /**
@@ -114,9 +93,8 @@ export class CallEvents {
 
   committed(entry: CallEntry): void {
     this.show(entry)
-    const { callId: startedAs, toolName } = ofCall(entry)
-    const callId = entry.id
-    this.#run.events.push({ type: 'tool-committed', callId, toolName, ...(startedAs !== callId && { startedAs }) })
+    const startedAs = entry.call.id
+    this.#run.events.push({ type: 'tool-committed', ...entry.named, ...(startedAs !== entry.id && { startedAs }) })
     this.#warnOf(entry)
   }
 
@@ -148,20 +126,19 @@ export class CallEvents {
     // If it has warned that its progress is empty, the next call of its tool warns again.
     if (this.#warnings.delete(entry)) this.#empty.delete(entry.call.name)
     if (entry.discarded && entry.state.told !== 'hidden')
-      this.#run.events.push({ type: 'tool-discarded', ...ofCall(entry), cause: entry.discarded })
+      this.#run.events.push({ type: 'tool-discarded', ...entry.named, cause: entry.discarded })
   }
 
   /** Emits the end of a call. If a call settles after the checkpoint was taken, it is open in the checkpoint, and a resume emits its end. */
   ended(entry: CallEntry): void {
-    const { id, message } = entry
-    if (message && !this.#run.checkpoint && entry.decide(told(entry.state, 'ended')))
-      this.#run.events.callEnded(id, message)
+    const { message, named, state } = entry
+    if (message && !this.#run.checkpoint && entry.decide(told(state, 'ended')))
+      this.#run.events.push({ type: 'tool-end', ...named, message })
   }
 
   /** Called when the background work of a call has ended. */
-  workEnded({ id, message }: CallEntry): void {
-    if (message && !this.#run.checkpoint)
-      this.#run.events.push({ type: 'background-end', callId: id, toolName: message.name, message })
+  workEnded({ message, named }: CallEntry): void {
+    if (message && !this.#run.checkpoint) this.#run.events.push({ type: 'background-end', ...named, message })
   }
 
   #progress(entry: CallEntry, progress: Progress): void {
@@ -170,17 +147,17 @@ export class CallEvents {
       this.#empty.add(entry.call.name)
       this.warn(entry, { code: 'empty-progress', message: `${entry.call.name} ${NO_PROGRESS}`, source: 'core' })
     }
-    this.#emit(entry, {
+    this.emit(entry, {
       type: 'tool-progress',
-      ...ofCall(entry),
       timestamp: Date.now(),
       cancelable: entry.status.cancelable,
       ...entry.status.report(progress),
     })
   }
 
-  #emit(entry: CallEntry, event: Provisional): void {
-    this.tell(entry, entry.provisional ? { ...event, provisional: true } : { ...event, callId: entry.id })
+  /** Emits an event of the call, which it names. */
+  emit(entry: CallEntry, event: Provisional): void {
+    this.tell(entry, { ...event, ...entry.named, ...(entry.provisional && { provisional: true }) })
   }
 
   /** Emits an event of the call, or an event of a run inside it as the reader of that run would see it. */
@@ -192,11 +169,6 @@ export class CallEvents {
     this.#waiting.set(entry, waiting)
     waiting.push(this.#run.events.stamped(event))
   }
-}
-
-/** Returns the members that identify a call, with the id with which the call was made. */
-function ofCall({ call: { id, name } }: CallEntry): OfCall {
-  return { callId: id, toolName: name }
 }
 
 function leftOut({ call }: CallEntry, dropped: number): Warning {

@@ -31,8 +31,9 @@ export class RunEvents {
   /** Passes an event directly to the reader. After the end of the run it does nothing. */
   show(event: AgentEvent): void {
     if (this.#run.over) return
-    // A call of a run inside this one may have the same id.
-    const ended = event.type === 'tool-end' && event.runId === this.#run.id && this.#run.calls.get(event.callId)
+    // A call of a run inside this one, or one that a tool makes, may have the same id.
+    const isOwn = event.type === 'tool-end' && event.runId === this.#run.id && !event.makers
+    const ended = isOwn && this.#run.calls.get(event.callId)
     if (ended) ended.decide(told(ended.state, 'shown'))
     this.#reader(event)
   }
@@ -53,9 +54,9 @@ export class RunEvents {
     else this.funnel.push(stamped)
   }
 
-  /** Emits the end of a call. */
-  callEnded(callId: string, message: ToolMessage): void {
-    this.push({ type: 'tool-end', callId, toolName: message.name, message })
+  /** Emits the end of a call of a response. */
+  callEnded(message: ToolMessage): void {
+    this.push({ type: 'tool-end', callId: message.callId, toolName: message.name, message })
   }
 
   /** Emits an event of the loop. The returned promise resolves when the event is taken. */

@@ -91,9 +91,9 @@ export class WaitingEvents {
   }
 }
 
-/** Contains the run id, because the reader may see several runs, each with its own call ids. */
-function progressKey({ runId, callId }: Extract<AgentEvent, { readonly type: 'tool-progress' }>): string {
-  return JSON.stringify([runId, callId])
+/** Contains the run id and the makers, because the reader may see several runs, and calls of several tools, each with its own call ids. */
+function progressKey({ runId, makers, callId }: Extract<AgentEvent, { readonly type: 'tool-progress' }>): string {
+  return JSON.stringify([runId, makers, callId])
 }
 
 type Delta = Extract<AgentEvent, { readonly delta: string }>

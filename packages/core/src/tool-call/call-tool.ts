@@ -88,7 +88,7 @@ function called(run: RunState, call: ToolCall, actor: Actor, options: CallOption
   const { call: maker } = actor
   const past = (maker && table.past(call.id, maker)) ?? table.past(call.id)
   if (past?.promise && sameCall(past.call, call)) return past.promise
-  const attempt = calls.attemptOf(call.id)
+  const attempt = maker && calls.get(call.id) ? undefined : calls.attemptOf(call.id)
   const found = maker ? madeFor(run, maker, call) : findMade(run, call)
   if (maker && found && found.maker !== maker) {
     if (endsAfter(table.state, found.number, maker.number)) throw new ToolCircleError(call.name, found.id)
@@ -98,7 +98,7 @@ function called(run: RunState, call: ToolCall, actor: Actor, options: CallOption
   // If the maker has settled, nothing can wait for the calls that it makes now.
   if ((!found || found.state.course === 'asleep') && !(maker && !maker.settled)) halt.halted.throwIfAborted()
   if (found) return beginCall(run, found, actor, options).promise
-  const isFree = maker ? !past : !history.takenIds.has(call.id)
+  const isFree = maker ? !table.past(call.id, maker) : !history.takenIds.has(call.id)
   const mayStart = attempt === undefined ? isFree : mayStartFor(table.state, attempt) && !calls.isUnoffered(call)
   // After the response has ended, only the loop starts its calls. So either the loop has made this call, or it must not be made.
   if (!mayStart) throw new ToolDiscardedError(call.id, 'call_withdrawn')
@@ -108,8 +108,9 @@ function called(run: RunState, call: ToolCall, actor: Actor, options: CallOption
 /** The call that a maker requests, if it already exists: an inner call of the maker, or an equal call of the response. */
 function madeFor({ calls }: RunState, maker: CallEntry, call: ToolCall): CallEntry | undefined {
   const made = calls.table.get(call.id, maker) ?? calls.get(call.id)
-  if (made?.discarded || (made && !sameCall(made.call, call))) throw new ToolDiscardedError(call.id, 'call_withdrawn')
-  return made
+  const isSame = made && sameCall(made.call, call)
+  if (isSame ? made.discarded : made?.maker === maker) throw new ToolDiscardedError(call.id, 'call_withdrawn')
+  return isSame ? made : undefined
 }
 
 /** Makes a call when the needed members of its input are complete, if it may start then; otherwise when the whole input is. */

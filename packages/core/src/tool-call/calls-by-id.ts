@@ -48,13 +48,13 @@ export function statusOf(
   const [caller, ...rest] = path
   const { made, work = made } = known(run, caller?.callId ?? callId, within)
   if (!caller) return work && run.calls.remembered(work.status)
-  const inner = work instanceof CallEntry ? innerRunOf(run, work) : undefined
+  const inner = innerRunOf(run, work)
   return inner && statusOf(inner, callId, rest)
 }
 
-/** The run inside a call: the newest one, if an earlier execution is still running. */
-function innerRunOf({ innerRuns }: RunState, entry: CallEntry): RunState | undefined {
-  return [...innerRuns].findLast(([, caller]) => caller === entry)?.[0]
+/** The run inside a call: the newest one, if an earlier execution is still running. A past call has none. */
+function innerRunOf({ innerRuns }: RunState, made: CallEntry | PastCall | undefined): RunState | undefined {
+  return [...innerRuns].findLast(([, caller]) => caller === made)?.[0]
 }
 
 /** Returns the call with this id, and its background work if there is any. */

@@ -330,17 +330,50 @@ test('a call that is discarded leaves no warning (W43)', async () => {
   expect(events.at(-1)).toMatchObject({ type: 'run-end', result: { warnings: [] } })
 })
 
-test('the start of an inner call names the call that makes it (SE7)', async () => {
+test('each event of an inner call, and the path of an agent in one, names the calls that make it (SE7, W49)', async () => {
+  const expert = createAgent({
+    name: 'expert',
+    description: 'Tells.',
+    model: scriptedModel([respond(call('tell', {}, { id: 't' })), respond(say('Told.'))]),
+    tools: [telling(1)],
+  })
   const calling: Tool = {
     ...warning,
     name: 'calling',
-    execute: (_, { run }) => run?.callTool({ type: 'tool-call', id: 'inside', name: 'tell', input: {} }),
+    execute: (_, { run }) =>
+      run?.callTool({ type: 'tool-call', id: 'inside', name: 'expert', input: { request: '?' } }),
   }
   const model = scriptedModel([respond(call('calling', {}, { id: 'outside' })), respond(say('Done'))])
-  const events = await eventsOf({ model, tools: [calling, telling(0)], middleware: [early] })
-  const starts = events.flatMap((event) => (event.type === 'tool-start' ? [[event.callId, event.maker]] : []))
-  expect(starts).toEqual([
-    ['outside', undefined],
-    ['inside', 'outside'],
-  ])
+  const events = await eventsOf({ model, tools: [calling, agentTool(expert)], middleware: [early] })
+  const said = events.flatMap((event) => {
+    if (!('callId' in event) || event.type === 'question') return []
+    const { path = [], makers = [], callId } = event
+    return [[...path.flatMap((part) => [...(part.makers ?? []), part.callId]), ...makers, callId].join('/')]
+  })
+  expect(new Set(said)).toEqual(new Set(['outside', 'outside/inside', 'outside/inside/t']))
+})
+
+test('for a reader who comes late, the progress of a call does not replace that of a call with the same id that another tool makes (W49)', async () => {
+  const report = tool({
+    name: 'report',
+    description: 'Reports.',
+    input: z.object({ n: z.number() }),
+    async *execute({ n }) {
+      yield { message: `${n}` }
+      return n
+    },
+  })
+  const calling = tool({
+    name: 'calling',
+    description: 'Calls.',
+    input: z.object({ n: z.number() }),
+    execute: async (input, { run }) =>
+      (await run?.callTool({ type: 'tool-call', id: 'x', name: 'report', input }))?.output,
+  })
+  const calls = [1, 2].map((n) => call('calling', { n }))
+  const model = scriptedModel([respond(...calls), respond(say('Done'))])
+  const run = createAgent({ model, tools: [report, calling] as Tool[] }).stream('Go')
+  await vi.runAllTimersAsync()
+  const { events } = await collect(run)
+  expect(events.flatMap((event) => (event.type === 'tool-progress' ? [event.message] : []))).toEqual(['1', '2'])
 })

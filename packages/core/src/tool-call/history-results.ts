@@ -19,7 +19,7 @@ export function answersTo(run: RunState, calls: readonly ToolCall[]): ToolMessag
     if (!made?.message) return refuse(run, call, endText(run, cutOffText, made))
     const { message } = made
     // If a `wrapAgent` ended while it passed on the event, the event has not reached the reader.
-    if (made.state.told !== 'shown') run.events.callEnded(call.id, message)
+    if (made.state.told !== 'shown') run.events.callEnded(message)
     return inWordsOf(call, message)
   })
 }
@@ -49,7 +49,7 @@ export function unreadResults(run: RunState): UserMessage[] {
 /** The error result of a call that is not made or has no result. Emits the end of the call. */
 export function refuse(run: RunState, call: ToolCall, text: string): ToolMessage {
   const message = freeze(textMessage(own(run, call), text, true))
-  run.events.callEnded(call.id, message)
+  run.events.callEnded(message)
   return inWordsOf(call, message)
 }
 

@@ -401,19 +401,26 @@ test('an agent in a call that is made again makes its calls, and their inner cal
   expect(eager.result?.messages).toEqual((await run([])).result?.messages)
 })
 
-test('an inner call with an id of the response is refused, and the call of the response is kept, early as waiting (P5, H16)', async () => {
+test('an inner call with an id of the response and another input is another call, early as waiting, also in a later step (P5, H16)', async () => {
   for (const early of [[startingEarly()], []]) {
-    const refused: unknown[] = []
     const whole = worker('whole', 'read', async (n, { run, callId }) => {
-      for (const id of [callId, 'b'])
-        await run?.callTool(inner(id, n + 5)).catch((error: Error) => refused.push(error.name))
-      return `whole ${n}`
+      const made = [callId, 'b'].map(async (id, index) => (await run?.callTool(inner(id, n + 5 + index)))?.output)
+      return (await Promise.all(made)).join(', ')
     })
     const calls = [call('part', { n: 2 }, { id: 'b' }), call('whole', { n: 1 }, { id: 'a' }), wait(20)]
-    const model = scriptedModel([respond(...calls), respond(say('Done.'))])
-    const { result } = await played(createAgent({ model, tools: [whole, worker('part', 'read')], middleware: early }))
-    expect(refused).toEqual(['ToolDiscardedError', 'ToolDiscardedError'])
-    expect(textsOf(result?.messages).slice(2, 4)).toEqual(['part 2', 'whole 1'])
-    expect(executed.splice(0).map(({ name, n }) => `${name} ${String(n)}`)).toEqual(['part 2', 'whole 1'])
+    const model = scriptedModel([
+      respond(...calls),
+      respond(call('whole', { n: 11 }, { id: 'c' })),
+      respond(say('Done.')),
+    ])
+    const tools = [whole, worker('part', 'read')]
+    const { events, result } = await played(createAgent({ model, tools, middleware: early }))
+    expect(textsOf(result?.messages).slice(2)).toEqual(['part 2', 'part 6, part 7', '', 'part 16, part 17', 'Done.'])
+    const runs = executed.splice(0).map(({ name, n }) => `${name} ${String(n)}`)
+    expect(runs).toEqual(['part 2', 'whole 1', 'part 6', 'part 7', 'whole 11', 'part 16', 'part 17'])
+    const ends = events.flatMap((event) => (event.type === 'tool-end' ? [event] : []))
+    expect(
+      ends.map(({ makers = [], callId, message }) => `${[...makers, callId].join('/')} ${textOf(message)}`),
+    ).toEqual(expect.arrayContaining(['b part 2', 'a/a part 6', 'a/b part 7', 'c/c part 16', 'c/b part 17']))
   }
 })

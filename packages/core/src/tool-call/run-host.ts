@@ -78,7 +78,7 @@ export class RunHost implements Host<ToolMessage> {
   }
 
   entered(attempt: number): void {
-    this.#run.calls.events.entered(this.#entry, attempt)
+    this.#run.calls.events.emit(this.#entry, { type: 'tool-entered', attempt })
   }
 
   threw(error: unknown, invocation: Invocation): void {

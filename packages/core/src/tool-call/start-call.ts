@@ -107,7 +107,7 @@ async function make(run: RunState, entry: CallEntry): Promise<ToolMessage> {
     const { message, ...rest } = entry.cancelled ? cutOffResult(run, entry) : made
     const result = freeze({ ...message, callId: entry.id, name: entry.call.name })
     end = { message: result, ...rest }
-    if (entry.provisional) run.calls.events.settled(entry, result)
+    if (entry.provisional) run.calls.events.emit(entry, { type: 'tool-settled', message: result, provisional: true })
     return result
   } catch (thrown) {
     const error = entry.dropped ?? thrown

@@ -27,10 +27,12 @@ export interface PathPart {
   readonly agent: string
   /** The id of the call. */
   readonly callId: string
+  /** If the tools or wraps of other calls make the call: the ids of those calls, outermost first. */
+  readonly makers?: readonly string[]
 }
 
 /** The members that each event of a call has. */
-interface OfCall {
+export interface OfCall extends Pick<PathPart, 'makers'> {
   /** The id of the call. */
   readonly callId: string
   /** The tool's own name, even if the model used an alias. */
@@ -66,13 +68,11 @@ export type AgentEventBody =
   | { readonly type: 'attempt-cancelled'; readonly attempt: number }
   | (ModelEvent & { readonly attempt: number })
   /**
-   * The call starts; it may wait for an approval or for its turn. `maker`: the id of the call whose tool or wrap makes this one. `rerun`: the end of a
-   * process interrupted the call, and it runs again.
+   * The call starts; it may wait for an approval or for its turn. `rerun`: the end of a process interrupted the call, and it runs again.
    */
   | (OfCall & {
       readonly type: 'tool-start'
       readonly call: ToolCall
-      readonly maker?: string
       readonly provisional?: true
       readonly rerun?: true
     })
@@ -91,7 +91,7 @@ export type AgentEventBody =
    * The run asks a question and will stop; running calls continue until they settle. `callId` and `toolName` are set if the question comes from a
    * call, from its wraps, or from an agent inside it.
    */
-  | ({ readonly type: 'question' } & PendingInterrupt & Partial<OfCall>)
+  | ({ readonly type: 'question' } & PendingInterrupt & Partial<Omit<OfCall, 'makers'>>)
   /** An answer was rejected. `middleware`: the middleware whose `beforeFinalAnswer` rejected it, or `output` for the agent's schema. */
   | { readonly type: 'answer-rejected'; readonly middleware: string; readonly feedback: string | readonly Message[] }
   | ({ readonly type: 'warning' } & Warning)

@@ -204,8 +204,8 @@ export interface Run {
   readonly answers: readonly Json[]
   /**
    * Makes a tool call. It starts immediately, and at most once: a second call with the same id and an equal input returns the same promise. A call
-   * that a tool or its wraps make belongs to the call that they run for. Its id must differ from the ids of the response's calls and of the other
-   * calls that this call makes. Begin it with the `callId` of this call, so that readers can distinguish it from other calls.
+   * that a tool or its wraps make belongs to the call that they run for. Its id must differ from those of the other calls that this call makes. The id
+   * and the input of a call of the response mean that call.
    *
    * A call of a response that is still streaming is provisional until its model call has succeeded: then the loop commits the calls that the response
    * requests and discards the rest. The promise rejects with `ToolDiscardedError` if the call is discarded, and with the `AgentError` with which a

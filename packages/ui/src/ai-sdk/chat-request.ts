@@ -5,7 +5,7 @@ import { isRecord } from '@meanwhile/core/calls'
 import type { ThreadDecision } from '@meanwhile/threads'
 import { MalformedBodyError, storableJson } from '../body.ts'
 import { checkFiles, type FileRules } from '../page-files.ts'
-import { cardIdOf } from '../turn/card.ts'
+import { cardIdOf, wholePath } from '../turn/card.ts'
 import { askedOnCards, cardOfQuestion, isAboutShown, questionOf } from '../turn/question-of.ts'
 import type { Question } from '../turn/turn-update.ts'
 import { displayOf, isUserPart, userMessageOf } from './user-message.ts'
@@ -200,10 +200,7 @@ function isLate(card: Card, open: readonly Question[]): boolean {
 function isContrary(card: Card, open: readonly Question[], decisions: readonly ThreadDecision[]): boolean {
   const { state, toolCallId, approval } = card
   if (state !== 'approval-responded' || open.some(({ id }) => id === approval?.id)) return false
-  const known = decisions.findLast(
-    ({ path = [], makers = [], callId }) =>
-      cardIdOf([...path, ...makers.map((maker) => ({ callId: maker })), { callId }]) === toolCallId,
-  )
+  const known = decisions.findLast((one) => cardIdOf(wholePath(one)) === toolCallId)
   return known !== undefined && (known.decision === 'deny') === (approval?.approved === true)
 }
 

@@ -10,6 +10,13 @@ export function cardIdOf(path: readonly Pick<PathPart, 'callId'>[]): string {
   return path.map(({ callId }) => callId.replace(/[%/]/g, encodeURIComponent)).join('/')
 }
 
+/** The calls that lead to a call, and the call itself, from the members that its events have. */
+export function wholePath({ path = [], ...call }: CallMembers): readonly Pick<PathPart, 'callId'>[] {
+  return [...path, call].flatMap(({ makers = [], callId }) => [...makers, callId].map((id) => ({ callId: id })))
+}
+
+type CallMembers = Pick<PathPart, 'callId' | 'makers'> & { readonly path?: readonly PathPart[] }
+
 /** The title of a card of a call inside a call: the names of the calls, outermost first. */
 export function titleOf(path: readonly PathPart[]): string {
   return path.map(({ agent }) => agent).join(' › ')

@@ -54,8 +54,6 @@ export class TurnReader {
   #held: (ReadEvent & { readonly type: 'message' }) | undefined
   readonly #background = new BackgroundCalls()
   readonly #questions = new OpenQuestions((update) => this.#tell(update))
-  /** The ids of calls that tools make themselves: they have no part. */
-  readonly #made = new Set<string>()
   /** Ids of the messages before the open step. */
   readonly #past = new Set<string>()
   /** Ids of the messages of the open step. */
@@ -71,7 +69,9 @@ export class TurnReader {
   /** Returns the updates for the next event. */
   read(event: ReadEvent): readonly TurnUpdate[] {
     this.#updates = []
-    if (!('path' in event && event.path)) this.#read(event)
+    // Calls inside calls have no part.
+    const isInside = ('path' in event && event.path) || ('makers' in event && event.makers)
+    if (!isInside) this.#read(event)
     return this.#updates
   }
 
@@ -106,11 +106,8 @@ export class TurnReader {
       case 'history-replaced':
         this.#changes(event)
         break
-      case 'tool-start':
-        if (event.maker !== undefined) this.#made.add(event.callId)
-        break
       case 'tool-end':
-        if (!this.#made.has(event.callId) || this.#questions.hasCall(event.callId)) this.#result(event.message)
+        this.#result(event.message)
         break
       case 'background-end':
         if (!this.#questions.hasCall(event.callId)) break

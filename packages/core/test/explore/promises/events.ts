@@ -52,7 +52,7 @@ export const EVENTS: Promises = {
     // Several calls may make inner calls with one id, and a call that a hook has changed takes the id of its early start.
     const isOne = (id: string) => {
       const same = starts.filter(({ callId }) => callId === id)
-      return same.length < 2 || !(scenario.hook === 'hook edits' || same.some(({ maker }) => maker))
+      return same.length < 2 || !(scenario.hook === 'hook edits' || same.some(({ makers }) => makers))
     }
     const isWork = (id: string) => atEndOf(journal.said.get(id) ?? '') !== undefined
     return [...callsSeen(outer(place.events))].find(([id, types]) => isOne(id) && !isInOrder(types, isWork(id)))
@@ -65,8 +65,8 @@ export const EVENTS: Promises = {
       if (event.type === 'message') for (const call of callsOf(event.message)) known.add(wordOf(call))
       // A call from a checkpoint, which does not tell whether an earlier reader has seen it.
       const isLoaded = event.type === 'tool-discarded' && event.callId.startsWith('p1') && !isWhole
-      if (event.type === 'tool-start' && event.maker !== undefined) {
-        if (!isKnown(event.maker)) return event
+      if (event.type === 'tool-start' && event.makers) {
+        if (!event.makers.every(isKnown)) return event
         known.add(event.callId)
       } else if (event.type.startsWith('tool-') && 'callId' in event && !isKnown(event.callId) && !isLoaded)
         return event
