@@ -14,7 +14,6 @@ test('by turns the cases use all values, as many each as it says', () => {
   expect(taken).toEqual(['ab', 'bc', 'ca', 'ab'])
 })
 
-test('of a catalogue that other tests read, a small run takes every third case, and a middle run others', () => {
-  const picked = everyNth(['a', 'b', 'c', 'd'], 3).join('')
-  expect(picked).toBe(['ad', 'b', 'abcd'][sized({ small: 0, middle: 1, whole: 2 })])
+test('a small run takes every third case of a catalogue that other tests read', () => {
+  expect(everyNth(['a', 'b', 'c', 'd'], 3)).toHaveLength(sized({ small: 2, middle: 4, whole: 4 }))
 })

@@ -104,7 +104,7 @@ function count(executions: readonly string[]): Map<string, number> {
 
 const EFFECTS = ['read', 'idempotent', 'reversible', 'external'] as const
 
-/** Every second quirk on each wire, in whole runs each: the tests of the adapters read all of them. */
+/** In small runs every second quirk on each wire: the tests of the adapters read all of them. */
 const forms = everyNth(
   ofEachKind(quirks, ({ id, wire }) => `${id} ${wire}`),
   2,

@@ -8,7 +8,7 @@ unhandledRejections()
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
 
-/** Each value of each option, in one or two of the three ways (in whole runs in each), with this many of the loops: each way meets each loop. */
+/** Each value of each option, in each way (in small runs in one or two of the three), with this many of the loops: each way meets each loop. */
 const loops = sized({ small: 1, middle: 1, whole: HOSTS.length })
 
 const all = (Object.keys(OPTIONS) as OptionName[])

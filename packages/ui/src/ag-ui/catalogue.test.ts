@@ -26,7 +26,7 @@ function modelOf({ wire }: Quirk, fetch: typeof globalThis.fetch): Model {
   return openai({ client: new OpenAI(options), model: 'm', api, idleTimeout: 100 })
 }
 
-/** Every third quirk on each wire, in whole runs each: the tests of the adapters read all of them. */
+/** In small runs every third quirk on each wire: the tests of the adapters read all of them. */
 const forms = everyNth(
   ofEachKind(quirks, ({ id, wire }) => `${id} ${wire}`),
   3,

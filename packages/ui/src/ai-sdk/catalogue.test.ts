@@ -24,7 +24,7 @@ function threadsOf(quirk: Quirk) {
   return createThreads({ agent: createAgent({ model, tools: tools as Tool[] }), store: memoryThreads() })
 }
 
-/** Every third quirk on each wire, in whole runs each: the tests of the adapters read all of them. */
+/** In small runs every third quirk on each wire: the tests of the adapters read all of them. */
 const forms = everyNth(
   ofEachKind(quirks, ({ id, wire }) => `${id} ${wire}`),
   3,
