@@ -23,7 +23,7 @@ const name = String(process.pid)
 const note = (text: string) => appendFileSync(log, `${text}\n`)
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
-/** After so many deltas a story stands still. */
+/** After this many deltas a story stands still. */
 const MIDDLE = 10
 
 /** The tool `work`, and the middle of a story, last until the test has made this file. */
