@@ -10,6 +10,7 @@ const PROGRAM = `
   const busy = setInterval(() => {}, 1_000)
   stop.signal.onabort = () => setTimeout(() => {
     if (process.argv[1] === 'ends') { clearInterval(busy); stopping[Symbol.dispose](); console.log('cleaned up after', stop.signal.reason) }
+    else console.log('hangs')
   }, 300)
   console.log('at work')
 `
@@ -29,6 +30,8 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
 test('a second signal after more than a second ends the process at once', async () => {
   const { child, ended } = await atWork('hangs')
   child.kill('SIGINT')
+  // Its second begins when it has heard the first one.
+  await once(child.stdout, 'data')
   await sleep(1_500)
   expect(child.exitCode ?? child.signalCode).toBeNull()
   child.kill('SIGINT')

@@ -1,6 +1,6 @@
 /**
- * A process that runs a PostgreSQL server until its parent process has ended. Its arguments are the folder of PostgreSQL's programs and, for a standby,
- * the URL of its primary.
+ * A process that runs a PostgreSQL server until its parent process has ended. Its arguments are the folder of PostgreSQL's programs, whether commits
+ * wait for the disk ("on" or "off"), and, for a standby, the URL of its primary.
  */
 
 import { execFile } from 'node:child_process'
@@ -15,7 +15,7 @@ export type Report = { readonly url: string } | { readonly done: Order } | { rea
 
 const run = promisify(execFile)
 
-const [programs = '', primary] = process.argv.slice(2)
+const [programs = '', sync = 'on', primary] = process.argv.slice(2)
 const folder = await mkdtemp(join(tmpdir(), 'meanwhile-postgres-'))
 const data = join(folder, 'data')
 const log = join(folder, 'log')
@@ -71,7 +71,10 @@ async function reported(action: () => Promise<Report>): Promise<void> {
 
 /** `immediate`: without a checkpoint of the database, so that the next start recovers as after a crash. */
 async function control(order: Order): Promise<void> {
-  const settings = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=200 -c fsync=on`
+  const settings = [
+    `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=200`,
+    `-c fsync=${sync} -c full_page_writes=${sync} -c autovacuum=${sync}`,
+  ].join(' ')
   const mode = order === 'start' ? [] : ['-m', 'immediate']
   await program('pg_ctl', [order, '-D', data, '-l', log, '-o', settings, '-w', ...mode])
 }

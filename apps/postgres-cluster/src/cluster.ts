@@ -26,10 +26,18 @@ const PROGRAM = fileURLToPath(new URL('./cluster-process.ts', import.meta.url))
  * it.
  * When this process ends, in whatever way, that process stops the server, removes the folder, and ends.
  * `standbyOf`: the URL of another cluster, which the new one replicates; `SELECT pg_promote()` makes it a primary.
+ * `isLasting`: whether commits wait for the disk. Default true. Without, a crash may destroy the data, and nothing tidies in the background.
  * @throws {NoPostgresError} PostgreSQL is not installed.
  */
-export async function startCluster({ standbyOf }: { readonly standbyOf?: string } = {}): Promise<Cluster> {
-  const keeper = fork(PROGRAM, [findBinaries(), ...(standbyOf === undefined ? [] : [standbyOf])], {
+export async function startCluster({
+  standbyOf,
+  isLasting = true,
+}: {
+  readonly standbyOf?: string
+  readonly isLasting?: boolean
+} = {}): Promise<Cluster> {
+  const place = [findBinaries(), isLasting ? 'on' : 'off']
+  const keeper = fork(PROGRAM, standbyOf === undefined ? place : [...place, standbyOf], {
     // Its own process group: Ctrl-C in a terminal does not reach it.
     detached: true,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

@@ -1,4 +1,4 @@
-/** Starts one server for all test files of a run. */
+/** Starts one server for all test files of a run. Tests of crashes start their own. */
 
 import type { TestProject } from 'vitest/node'
 import { NoPostgresError, startCluster } from './index.ts'
@@ -6,7 +6,7 @@ import type {} from './testing.ts'
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   try {
-    const cluster = await startCluster()
+    const cluster = await startCluster({ isLasting: false })
     project.provide('postgres', cluster.url)
     return cluster.close
   } catch (error) {

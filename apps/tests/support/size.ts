@@ -33,11 +33,12 @@ export const propertyRuns = (
   seed: Number(process.env.SEED ?? 1),
 })
 
-/** In small runs the first case of each kind, in larger runs all. */
+/** In small runs the first case of each kind, in middle runs the last, in whole runs all. */
 export function ofEachKind<Case>(cases: readonly Case[], kindOf: (one: Case) => string): readonly Case[] {
-  if (size !== 'small') return cases
-  const kinds = new Set<string>()
-  return cases.filter((one) => kinds.size < kinds.add(kindOf(one)).size)
+  if (size === 'whole') return cases
+  const kinds = new Map(cases.map((one) => [kindOf(one), one]))
+  if (size === 'small') for (const one of cases.toReversed()) kinds.set(kindOf(one), one)
+  return [...kinds.values()]
 }
 
 /** In small runs every `nth` of these, the first among them, in larger runs all: for kinds that other tests of a small run have all. */

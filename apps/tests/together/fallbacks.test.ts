@@ -61,7 +61,7 @@ function agentOf(model: Model, turns: Parameters<typeof inTurn>[0]) {
 
 const pairs = HOSTED_MODELS.flatMap((from) => HOSTED_MODELS.flatMap((to) => (from === to ? [] : [{ from, to }])))
 /** Coprime to the number of models, so that a part of the pairs has all of them on both sides. */
-const step = sized({ small: 13, middle: 5, whole: 1 })
+const step = sized({ small: 13, middle: 7, whole: 1 })
 
 test.each(pairs.filter((_, place) => place % step === 0))(
   'from $from to $to in the middle of a run, and back: no request is refused (W13, W14, W15, W16, W18, W19)',

@@ -135,7 +135,7 @@ const readable = quirks.filter(
 )
 
 const EFFECTS = ['read', 'external'] as const
-/** In small runs one form of each quirk on each wire. */
+/** One form of each quirk on each wire, in whole runs all. */
 const forms = ofEachKind(readable, ({ id, wire }) => `${id} ${wire}`)
 
 const cases = forms.map((quirk, at) => ({

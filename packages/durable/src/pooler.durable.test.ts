@@ -46,7 +46,7 @@ function pooled(options: Partial<DurableOptions> = {}): DurableRuns {
   return runsOf(agent, { pool: counted, store: postgresStore({ pool, schema: here.schema }), ...options })
 }
 
-/** Cancels a run whose model is speaking. Returns after how many milliseconds that is known. `meanwhile`: before it is cancelled. */
+/** Cancels a run while its model streams. Returns after how many milliseconds that is known. `meanwhile`: before it is cancelled. */
 async function cancelled(runs: DurableRuns, meanwhile: () => Promise<void>): Promise<number> {
   await runs.start('clerk', 'Go', { id: 'run' })
   await runs.send('run', 'And this.')

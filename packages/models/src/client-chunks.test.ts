@@ -301,7 +301,7 @@ test('a body is read in linear time, in however many lines it comes (qT12)', asy
   })
 })
 
-/** A stream that nobody cancels ends by itself after so many milliseconds: while it goes on, no test can end it. */
+/** A stream that nobody cancels ends by itself after this many milliseconds: while it goes on, no test can end it. */
 const ESCAPES = 20_000
 
 test('a body that continues after its end and never waits is cancelled after half a second (P9)', async () => {

@@ -8,8 +8,8 @@ import { sqliteThreads } from './sqlite.ts'
 useFakeTime()
 
 const STORES = [
-  { store: 'memory', open: memoryThreads, every: sized({ small: 3, middle: 2, whole: 1 }) },
-  { store: 'sqlite', open: () => sqliteThreads(':memory:'), every: sized({ small: 9, middle: 6, whole: 1 }) },
+  { store: 'memory', open: memoryThreads, every: sized({ small: 4, middle: 3, whole: 1 }) },
+  { store: 'sqlite', open: () => sqliteThreads(':memory:'), every: sized({ small: 12, middle: 9, whole: 1 }) },
 ]
 
 const CASES = STORES.flatMap((one) => Object.entries(REQUESTS).map(([what, requests]) => ({ ...one, what, requests })))

@@ -19,7 +19,7 @@ import { postgresThreads, setUpPostgresThreads } from './postgres.ts'
 const PROGRAM = programAt(new URL('../test/turns-process.ts', import.meta.url))
 
 /** `KILLS=500 SUSPENSIONS=50 npm run test:durable -- stopped-processes` tries more. */
-const KILLS = Number(process.env.KILLS ?? 6)
+const KILLS = Number(process.env.KILLS ?? 4)
 const SUSPENSIONS = Number(process.env.SUSPENSIONS ?? 2)
 
 let url = ''

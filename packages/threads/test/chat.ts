@@ -13,6 +13,7 @@ import {
 import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { z } from 'zod'
 import type { ThreadEvent, ThreadState, Turn } from '../src/index.ts'
+import { pausing } from './pausing.ts'
 
 export interface Chat {
   readonly agent: Agent
@@ -94,20 +95,11 @@ export function chat({ delay = 0, pauseAfter = Number.POSITIVE_INFINITY } = {}):
   const scripted = scriptedModel(Array.from({ length: 2_000 }, () => script))
   const model: Model = {
     ...scripted,
-    stream: (request) => pausing(scripted.stream(request), pauseAfter, Promise.race([gate, aborted(request.signal)])),
+    stream: (request) =>
+      pausing(scripted.stream(request), pauseAfter, () => Promise.race([gate, aborted(request.signal)])),
   }
   const agent = createAgent({ name: 'chat', model, tools: [mail, look, slow] })
   return { agent, asked, did, open: () => open() }
-}
-
-/** The same flow, but after this many deltas of text it waits. */
-async function* pausing(flow: ReturnType<Model['stream']>, after: number, gate: Promise<void>): typeof flow {
-  for (let deltas = 0; ; ) {
-    const step = await flow.next()
-    if (step.done) return step.value
-    yield step.value
-    if (step.value.type === 'text-delta' && ++deltas === after) await gate
-  }
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -1,11 +1,12 @@
 /** A process with threads over a SQLite file. It executes the orders that its test sends. */
 
-import { appendFileSync } from 'node:fs'
-import { createAgent, interrupt, type Message, type ModelRequest, textOf, tool } from '@meanwhile/core'
-import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { appendFileSync, existsSync } from 'node:fs'
+import { createAgent, interrupt, type Message, type Model, type ModelRequest, textOf, tool } from '@meanwhile/core'
+import { call, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/core/testing'
 import { createThreads, type Threads } from '@meanwhile/threads'
 import { sqliteThreads } from '@meanwhile/threads/sqlite'
 import { z } from 'zod'
+import { pausing } from './pausing.ts'
 
 export type ThreadOrder =
   | { readonly send: string; readonly whenBusy?: 'queue' | 'preempt' | 'steer' }
@@ -17,18 +18,26 @@ export type ThreadOrder =
 
 export type ThreadReport = { readonly ready: true } | { readonly done: string; readonly error?: string }
 
-const [path = '', log = '', lease = '500'] = process.argv.slice(2)
+const [path = '', log = '', lease = '500', release = ''] = process.argv.slice(2)
 const name = String(process.pid)
 const note = (text: string) => appendFileSync(log, `${text}\n`)
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+
+/** After this many deltas a story stands still. */
+const MIDDLE = 10
+
+/** The tool `work`, and the middle of a story, last until the test has made this file. */
+async function released(signal: AbortSignal): Promise<void> {
+  while (!existsSync(release) && !signal.aborted) await pause(10)
+}
 
 const work = tool({
   name: 'work',
   description: 'Works.',
   input: z.object({}),
-  async execute(_, { callId }) {
+  async execute(_, { callId, signal }) {
     note(`work ${callId}`)
-    await pause(1_000)
+    await released(signal)
     return 'worked'
   },
 })
@@ -44,14 +53,17 @@ const mail = tool({
   },
 })
 
-function script({ messages }: ModelRequest): ScriptResponse {
-  const question = textOf(messages.findLast(({ role }) => role === 'user') as Message)
+const questionOf = ({ messages }: ModelRequest): string =>
+  textOf(messages.findLast(({ role }) => role === 'user') as Message)
+
+function script(request: ModelRequest): ScriptResponse {
+  const { messages } = request
+  const question = questionOf(request)
   note(`model ${question}`)
   if (messages.at(-1)?.role === 'tool') return respond(say(`So: ${textOf(messages.at(-1) as Message)}`))
   if (question.includes('work')) return respond(call('work'))
   if (question.includes('mail')) return respond(say('I write.'), call('mail'))
-  if (question.includes('story'))
-    return respond(...Array.from({ length: 20 }, (_, n) => [say(`w${n} `), wait(30)]).flat())
+  if (question.includes('story')) return respond(...Array.from({ length: 20 }, (_, n) => say(`w${n} `)))
   return respond(say(`You said ${question}.`))
 }
 
@@ -67,7 +79,14 @@ const change: typeof store.change = (id, decide, options) =>
     },
     options,
   )
-const model = scriptedModel(Array.from({ length: 100 }, () => script))
+const scripted = scriptedModel(Array.from({ length: 100 }, () => script))
+const model: Model = {
+  ...scripted,
+  stream: (request) =>
+    pausing(scripted.stream(request), questionOf(request).includes('story') ? MIDDLE : Number.POSITIVE_INFINITY, () =>
+      released(request.signal),
+    ),
+}
 const agent = createAgent({ name: 'chat', model, tools: [work, mail] })
 const threads: Threads = createThreads({
   agent,

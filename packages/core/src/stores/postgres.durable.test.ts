@@ -307,12 +307,12 @@ test('postgres: a save that has resolved survives a crash of the server, where o
   pools.delete(admin)
 })
 
-const CRASHES = sized({ small: 5, middle: 8, whole: 100 })
+const CRASHES = sized({ small: 3, middle: 4, whole: 100 })
 
 test(`postgres: ${CRASHES} crashes of the server during saves lose no save, and cause no conflict (DU5)`, async () => {
   const cluster = await crashing()
   const database = await createDatabase(cluster.url)
-  const { store, schema } = await storeIn(poolOf(database), { retries: 8 })
+  const { store, schema } = await storeIn(poolOf(database), { retries: 11 })
   let saved = 0
   let isOver = false
   async function saveOn(): Promise<void> {
@@ -324,7 +324,8 @@ test(`postgres: ${CRASHES} crashes of the server during saves lose no save, and 
   const saving = saveOn()
   for (let crash = 0; crash < CRASHES; crash++) {
     const before = saved
-    await expect.poll(() => saved, { timeout: 60_000 }).toBeGreaterThan(before + 2)
+    // On a busy machine the server may need half a minute to start.
+    await expect.poll(() => saved, { timeout: 150_000 }).toBeGreaterThan(before + 2)
     await cluster.restart()
   }
   // The server is away for longer than it takes to start.

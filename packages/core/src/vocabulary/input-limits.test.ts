@@ -36,7 +36,7 @@ for (let n = 0; n < 40; n++) graph = { a: graph, b: graph }
 const inputs: Readonly<Record<string, object>> = {
   '513 levels': nested(513),
   '5,000 levels': nested(5_000),
-  '100,000 levels': nested(100_000),
+  '20,000 levels': nested(20_000),
   'a circle': ring,
   'more paths than can be walked': graph,
 }
