@@ -15,7 +15,7 @@ test('a call that waits for its tool’s limit holds no slot (H34)', () => {
   const at: Place = { limit: 1 }
   expect(makespan([{ ms: 4, at }, { ms: 4, at }, { ms: 8 }], 2)).toBe(8)
   expect(makespan([{ ms: 4, at }, { ms: 4, at }, { ms: 1 }], Number.POSITIVE_INFINITY)).toBe(8)
-  // The slot goes to what has waited for a slot alone.
+  // What waits only for a slot comes first.
   expect(makespan([{ ms: 1, at }, { ms: 1, at }, { ms: 2 }, { ms: 2 }], 2)).toBe(3)
 })
 

@@ -172,7 +172,7 @@ test('two executions with one id are one call; with the same number they are a d
   ])
 })
 
-test('the span of a library that waits for an early call is not a call of its own, also if it has no call id (DT3)', () => {
+test('the span of a library that waits for an early call is not another call, also if it has no call id (DT3)', () => {
   const tool = (index: number, start: number, end: number, attributes: Attributes) =>
     spanWith(index, {
       start,
