@@ -2,10 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { createOpenAI } from '@ai-sdk/openai'
 import { OpenTelemetry } from '@ai-sdk/otel'
 import { call, respond, say } from '@meanwhile/core/testing'
-import { eager } from '@meanwhile/eager-tools/ai-sdk'
 import { serveModels } from '@meanwhile/harness/server'
 import { context, trace } from '@opentelemetry/api'
-import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { isStepCount, streamText, tool } from 'ai'
@@ -16,7 +14,14 @@ import { mostSaved } from './geometry/views.ts'
 import type { RunDetail, RunList } from './server/api.ts'
 
 test('a run of the AI SDK as it is: steps, tokens, tools at their true times, errors, and what early tools could save (DT3)', async () => {
-  const { url, processor } = await watched()
+  const { url } = await started()
+  const processor = new BatchSpanProcessor({ exporter: new OTLPTraceExporter({ url: `${url}/v1/traces` }) })
+  trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [processor] }))
+  onTestFinished(async () => {
+    await processor.shutdown()
+    trace.disable()
+    context.disable()
+  })
   await using models = await serveModels({
     pace: { firstToken: 20, betweenTokens: 10 },
     script: [
@@ -80,58 +85,6 @@ test('a run of the AI SDK as it is: steps, tokens, tools at their true times, er
   expect(first?.responses[0]?.first).toBeGreaterThan(first?.responses[0]?.start ?? 0)
   expect(mostSaved(run, 0)).toBeGreaterThan(0)
 })
-
-test('a run of the AI SDK with eager(): each call once, the early one where its function ran, and what that has saved (DT3)', async () => {
-  const { url, processor } = await watched()
-  await using models = await serveModels({
-    pace: { firstToken: 20, betweenTokens: 20 },
-    script: [
-      respond(call('look', {}), call('note', {}), say('I look, and write down what I have found, one moment.')),
-      respond(say('It is sunny.')),
-    ],
-  })
-  const inputSchema = z.object({})
-  const options = {
-    model: createOpenAI({ apiKey: 'none', baseURL: `${models.url}/v1` })('gpt-5-mini'),
-    tools: {
-      look: tool({ inputSchema, execute: () => wait(100, 'Sunny.') }),
-      note: tool({ inputSchema, execute: () => 'noted' }),
-    },
-    stopWhen: isStepCount(3),
-    prompt: 'Look, and write it down.',
-    telemetry: { isEnabled: true, integrations: [new OpenTelemetry()] },
-  }
-  expect(await streamText(eager(options, { look: 'read' })).text).toBe('It is sunny.')
-  await processor.forceFlush()
-
-  const [summary] = (await get<RunList>(`${url}/api/runs`)).runs
-  expect(summary).toMatchObject({ dialect: 'ai-sdk', steps: 2, calls: 2 })
-  expect(summary?.saved).toBeGreaterThan(0)
-  expect(summary).not.toHaveProperty('upTo')
-  const { run, saving } = await get<RunDetail>(`${url}/api/runs/${summary?.key}`)
-  expect(saving).not.toHaveProperty('upTo')
-  expect(saving.after).toBe(summary?.saved)
-  const [step] = run.steps
-  expect(step?.calls.map(({ tool: name, effect, early, fate }) => [name, effect, early, fate])).toEqual([
-    ['look', 'read', true, 'committed'],
-    ['note', undefined, false, 'committed'],
-  ])
-  expect(step?.calls[0]?.start).toBeLessThan(step?.responses[0]?.end ?? 0)
-})
-
-/** Devtools that receive the spans of this process. */
-async function watched() {
-  const { url } = await started()
-  const processor = new BatchSpanProcessor({ exporter: new OTLPTraceExporter({ url: `${url}/v1/traces` }) })
-  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
-  trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [processor] }))
-  onTestFinished(async () => {
-    await processor.shutdown()
-    trace.disable()
-    context.disable()
-  })
-  return { url, processor }
-}
 
 async function get<Answer>(url: string): Promise<Answer> {
   return (await (await fetch(url)).json()) as Answer
