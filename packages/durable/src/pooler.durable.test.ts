@@ -68,7 +68,7 @@ test('through PgBouncer in transaction mode runs go on, and readers and workers 
   await setUpDurable({ pool, schema: 'through_a_pooler' })
   const runs = pooled()
   await work(pooled())
-  await cancelled(runs, () => expect.poll(() => looks, { timeout: 60_000 }).toBeGreaterThan(3))
+  await cancelled(runs, async () => await expect.poll(() => looks, { timeout: 60_000 }).toBeGreaterThan(3))
 })
 
 test('with a listening pool that bypasses PgBouncer, readers and workers are notified at once (DU12)', async () => {
