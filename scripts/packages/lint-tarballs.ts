@@ -11,7 +11,7 @@ import { formatMessage } from 'publint/utils'
 /** The packages are ES modules only. */
 const ES_MODULES = { ignoreResolutions: ['node10', 'node16-cjs'] } satisfies Parameters<typeof getExitCode>[1]
 
-/** Suggestions are printed, too, but do not make it fail. */
+/** Suggestions are only printed. */
 async function lint(tarball: Uint8Array<ArrayBuffer>): Promise<boolean> {
   const { messages, pkg } = await publint({ pack: { tarball: tarball.buffer }, strict: true })
   for (const message of messages) console.log(`${message.type}: ${formatMessage(message, pkg)}`)
