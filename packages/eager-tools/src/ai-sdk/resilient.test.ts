@@ -216,7 +216,7 @@ test('text: hold shows nothing before an attempt has ended well (RS4)', async ()
   expect(came.shown).toBe('Let us see.|')
 })
 
-test('JSON is held, so other spacing in the next attempt does no harm (RS5)', async () => {
+test('JSON is held, so other spacing in the next attempt is harmless (RS5)', async () => {
   const broken = [begin, ...text('{"a":', '"he').slice(0, -1), breaks()]
   const spaced = [begin, ...text('{ "a" :', ' "hello" }'), finish()]
   const result = streamText({
