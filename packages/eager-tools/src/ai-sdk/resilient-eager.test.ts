@@ -21,8 +21,9 @@ import { eager, type ResilientOptions, resilient } from './index.ts'
 unhandledRejections()
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] }))
 afterEach(() => {
-  expect(vi.getTimerCount()).toBe(0)
+  const timers = vi.getTimerCount()
   vi.useRealTimers()
+  if (timers > 0) throw new Error(`${timers} timers are left`)
 })
 
 const quick: ResilientOptions = { backoff: { baseDelay: 10, jitter: 0 } }

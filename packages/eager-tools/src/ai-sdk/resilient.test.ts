@@ -23,8 +23,9 @@ import { ResilientError, type ResilientOptions, resilient } from './index.ts'
 unhandledRejections()
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] }))
 afterEach(() => {
-  expect(vi.getTimerCount()).toBe(0)
+  const timers = vi.getTimerCount()
   vi.useRealTimers()
+  if (timers > 0) throw new Error(`${timers} timers are left`)
 })
 
 const said = [begin, ...text('Let me ', 'look.'), finish()]

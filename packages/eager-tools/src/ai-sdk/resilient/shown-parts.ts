@@ -87,7 +87,7 @@ export class ShownParts {
     this.#begin()
   }
 
-  /** The attempt has failed, and another one begins. `warning`: the text that the reader receives. */
+  /** The attempt has failed, and another one begins. `warning`: what the reader receives about it. */
   again(warning: string): void {
     for (const part of this.#beginning) if (part.type === 'stream-start') this.#warnings.push(...part.warnings)
     this.#warnings.push({ type: 'other', message: warning })
