@@ -6,7 +6,9 @@ type Urls = Record<string, RegExp[]>
 
 /** Only patterns that all models have, so that the AI SDK downloads what one of them could not read. */
 export async function commonUrls(models: readonly Model[]): Promise<Urls> {
-  const [first = {}, ...others] = await Promise.all([...new Set(models)].map(({ supportedUrls }) => supportedUrls))
+  const [first = {}, ...others] = await Promise.all(
+    [...new Set(models)].map(async ({ supportedUrls }) => await supportedUrls),
+  )
   if (others.length === 0) return first
   const isCommon = (type: string, pattern: RegExp) =>
     others.every((urls) => urls[type]?.some((other) => String(other) === String(pattern)))
