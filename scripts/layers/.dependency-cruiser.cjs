@@ -236,6 +236,7 @@ module.exports = {
         '/test-data/',
         '^scripts/packages/[^/]+-app\\.mjs$',
         // Their imports are resolved where they are type-checked: where their tools are installed.
+        '^scripts/packages/lint-tarballs\\.ts$',
         '^(scripts/(layers|prose)|apps/tests/(clients|deep-agents|openinference|versions)|examples/chat/page)/',
       ],
     },
