@@ -75,7 +75,10 @@ test.each(DRIVERS)(
       fleet.wake(sleeper)
       await fleet.said('return', sleeper)
       await pause(200)
-      // The other process may call the model again, and undoes what it has done itself.
-      expect(fleet.diary.read().filter(({ at, pid }) => at === 'undo' && pid === sleeper)).toEqual([])
+      // The other process may call the model again, and undoes what it has done itself. On a slow machine the undo may have come first: it
+      // needs no save if no stored checkpoint contains the result of its call.
+      const lines = fleet.diary.read().filter(({ pid }) => pid === sleeper)
+      const awake = lines.slice(lines.findIndex(({ at }) => at === 'asleep'))
+      expect(awake.filter(({ at }) => at === 'undo')).toEqual([])
     }),
 )
