@@ -3,6 +3,7 @@
 import { ConfigError, checkOptions } from '@meanwhile/core'
 import { follow } from '@meanwhile/core/calls'
 
+/** How long `resilient()` waits before it asks the same model again. */
 export interface BackoffOptions {
   /** The time before the first repeat, in milliseconds; it doubles for each further one. Default 100. */
   readonly baseDelay?: number

@@ -7,6 +7,7 @@ import { type BackoffOptions, backoff } from './backoff.ts'
 export interface AttemptEnd<Model> {
   /** From 1. */
   readonly attempt: number
+  /** The model that made the attempt. */
   readonly model: Model
   /** The model that would make the next attempt. */
   readonly next: Model
@@ -20,7 +21,9 @@ export interface AttemptEnd<Model> {
 export interface FailedAttempt<Model> {
   /** From 1. */
   readonly attempt: number
+  /** The model that made the attempt. */
   readonly model: Model
+  /** What was thrown or reported; also for a stream that is silent or ends without a finish. */
   readonly error: unknown
   /** How many characters of text and reasoning the reader has received so far. */
   readonly shown: number
