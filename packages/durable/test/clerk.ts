@@ -112,7 +112,8 @@ const again: Middleware = {
   },
 }
 
-export function clerk(diary: Diary, isVaried: boolean): Agent {
+/** `held`: resolves when a stored checkpoint has the result of a reversible call. A model call that breaks off does so after that. */
+export function clerk(diary: Diary, isVaried: boolean, held: Promise<void> = Promise.resolve()): Agent {
   const tools = Object.entries(EFFECTS).map(([name, effect]) =>
     tool({
       name,
@@ -142,7 +143,7 @@ export function clerk(diary: Diary, isVaried: boolean): Agent {
   const answer = (messages: readonly Message[]): ScriptResponse => {
     if (messages.some((message) => textOf(message) === HESITATE))
       return ++asked === 1
-        ? respond(call('hold', { ms: 10 }, { id: 'h1' }), wait(300), fail())
+        ? respond(call('hold', { ms: 10 }, { id: 'h1' }), wait(20), fail())
         : respond(say('Rather not.'))
     const parts = SCRIPT[messages.filter(({ role }) => role === 'assistant').length] ?? [say('As you say.')]
     return respond(...(isVaried ? varied(parts) : parts))
@@ -152,8 +153,15 @@ export function clerk(diary: Diary, isVaried: boolean): Agent {
     model: {
       provider: 'scripted',
       id: 'scripted-1',
-      stream: (request) =>
-        scriptedModel([answer(request.messages)], { pace: { firstToken: 20, betweenTokens: 3 } }).stream(request),
+      async *stream(request) {
+        const model = scriptedModel([answer(request.messages)], { pace: { firstToken: 20, betweenTokens: 3 } })
+        try {
+          return yield* model.stream(request)
+        } catch (error) {
+          await held
+          throw error
+        }
+      },
     },
     tools: [...tools, ask],
     middleware: [again, eagerTools()],

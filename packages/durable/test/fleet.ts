@@ -129,7 +129,8 @@ export class Fleet {
     await Promise.all([...workers, ...this.#starting].map((child) => this.#end(child, 'SIGKILL')))
     await this.#close()
     await this.pool.end()
-    await rm(this.#folder, { recursive: true, force: true })
+    // A killed worker may still be writing in it for a moment.
+    await rm(this.#folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
   }
 
   /** Starts a worker. Returns its process id. */

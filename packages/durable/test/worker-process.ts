@@ -35,8 +35,12 @@ const telling: Engine = {
       }
     }, options),
 }
+let isHeld = (): void => {}
+const held = new Promise<void>((resolve) => {
+  isHeld = resolve
+})
 const runs = durableRuns({
-  agents: [clerk(diary, isVaried)],
+  agents: [clerk(diary, isVaried, held)],
   store: sleepy(postgresStore({ pool })),
   pool,
   engine: telling,
@@ -63,6 +67,7 @@ function sleepy(store: CheckpointStore): CheckpointStore {
     async save(id, checkpoint, expected) {
       await store.save(id, checkpoint, expected)
       const { calls, undos } = checkpoint as Checkpoint
+      if (calls.some(({ effect, done }) => effect === 'reversible' && done)) isHeld()
       const isAboutTo =
         sleepsBefore === 'undo'
           ? undos.some(({ hasEnded }) => !hasEnded)
