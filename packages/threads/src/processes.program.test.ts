@@ -302,6 +302,8 @@ test('two processes run one turn at a time, and stops, steering and other messag
     ({ length }) => length > 0,
   )
   await second.tell({ send: 'four', whenBusy: 'steer' })
+  // The process of the turn finds the message when it renews its lease.
+  await new Promise((resolve) => setTimeout(resolve, 4 * LEASE))
   release()
   const last = await waitFor(
     () => threads.read('t'),
