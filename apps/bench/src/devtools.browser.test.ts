@@ -180,8 +180,10 @@ test('a run stays whose news arrive before a list that is older (DT12)', async (
     await free
     await route.fulfill({ response })
   })
+  const hearing = page.waitForResponse('**/api/events')
   await page.reload()
   await made
+  await hearing
   await post(url, longRun({ steps: 2, callsInStep: 1 }))
   const items = page.locator('.item')
   await items.first().waitFor()
