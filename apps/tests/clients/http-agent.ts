@@ -3,7 +3,7 @@
 import type { HttpAgent, Interrupt, Message } from '@ag-ui/client'
 import { expect, vi } from 'vitest'
 import { asksApproval, cardText, shownMessages } from './pages/ag-ui-messages.ts'
-import { FILE } from './pages/file.ts'
+import { withFile } from './pages/file.ts'
 import type { Tab } from './tab.ts'
 
 /** Each version has its own types. */
@@ -65,11 +65,7 @@ export async function agentTab(Agent: AgentClass, base: string, threadId: string
       return run()
     },
     Attach(text) {
-      const source = { type: 'data', value: FILE.url.replace(/^.*,/, ''), mimeType: FILE.mediaType }
-      say([
-        { type: 'text', text },
-        { type: 'image', source },
-      ] as Message['content'])
+      say(withFile(text) as Message['content'])
       return run()
     },
     Edit(text) {

@@ -36,29 +36,32 @@ export function makespan(works: readonly Work[], slots: number): number {
 /** When each call starts under the rules of {@link makespan}. */
 export function schedule(works: readonly Work[], slots: number): Schedule {
   const starts: number[] = works.map(() => 0)
-  const all = works.map((work, order) => ({ ...work, order, from: work.after ?? 0 }))
+  const all = works.map((work, order): Ordered => ({ ...work, order, from: work.after ?? 0 }))
   /** What waits for a slot, from `first` on. */
   const queue = all.filter(({ from }) => from <= 0)
   let first = 0
   /** What may not start yet: the next one is last. */
   const kept = all.filter(({ from }) => from > 0).sort((a, b) => b.from - a.from || b.order - a.order)
-  const places = new Map<Place, { taken: number; readonly waiting: typeof queue }>()
+  const uses = new Map<Place, Use>()
+  const useOf = (at: Place): Use => {
+    const use = uses.get(at) ?? { taken: 0, waiting: [] }
+    uses.set(at, use)
+    return use
+  }
   /** The one that ends first is last. */
-  const running: { readonly ends: number; readonly at: Place | undefined }[] = []
+  const running: Running[] = []
   let now = 0
 
   const start = () => {
     for (let one = queue[first]; one && running.length < slots; one = queue[++first]) {
-      const place = one.at && (places.get(one.at) ?? { taken: 0, waiting: [] })
-      if (one.at && place) places.set(one.at, place)
-      if (place && place.taken >= (one.at?.limit ?? 0)) {
-        place.waiting.push(one)
+      const use = one.at && useOf(one.at)
+      if (one.at && use && use.taken >= one.at.limit) {
+        use.waiting.push(one)
         continue
       }
-      if (place) place.taken++
+      if (use) use.taken++
       starts[one.order] = now
-      const ends = now + one.ms
-      running.splice(running.findLastIndex((other) => other.ends >= ends) + 1, 0, { ends, at: one.at })
+      insert(running, { ends: now + one.ms, use })
     }
   }
   for (;;) {
@@ -72,11 +75,37 @@ export function schedule(works: readonly Work[], slots: number): Schedule {
     } else if (end) {
       now = end.ends
       running.pop()
-      const place = end.at && places.get(end.at)
-      if (!place) continue
-      place.taken--
+      if (!end.use) continue
+      end.use.taken--
       start()
-      queue.push(...place.waiting.splice(0, 1))
+      const waiting = end.use.waiting.shift()
+      if (waiting) queue.push(waiting)
     } else return { starts, end: now }
   }
+}
+
+/** Work with its place in the order, and when it may start. */
+type Ordered = Work & { readonly order: number; readonly from: number }
+
+/** How much of a tool's limit is taken, and what waits for it. */
+interface Use {
+  taken: number
+  readonly waiting: Ordered[]
+}
+
+interface Running {
+  readonly ends: number
+  readonly use: Use | undefined
+}
+
+/** Inserts into a list that is sorted by `ends`, the latest first. */
+function insert(running: Running[], one: Running): void {
+  let low = 0
+  let high = running.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((running[middle]?.ends ?? 0) >= one.ends) low = middle + 1
+    else high = middle
+  }
+  running.splice(low, 0, one)
 }

@@ -25,10 +25,9 @@ export interface Savings {
  * same calls made after the stream: with the measured durations, in call order, with the run's number of slots, and
  * within the tools' `concurrency` limits, as far as calls of this step reach them.
  *
- * What keeps a call back after the stream, for example a person who has to allow it, is in both times. Not
- * included: what a warm-up saves. The comparison lets calls overlap even if resource keys would keep them apart, so the
- * true saving is at least this one. With `statusFor: 0` only early calls
- * are measured.
+ * What keeps a call back after the stream, for example a person who has to allow it, is in both times. Not included:
+ * what a warm-up saves. The comparison lets calls overlap even if resource keys would keep them apart, so the true saving
+ * is at least this one. With `statusFor: 0` only early calls are measured.
  */
 export interface StepSavings {
   /** The number of the step, from 1. */

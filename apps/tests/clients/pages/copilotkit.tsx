@@ -8,7 +8,7 @@ import { createRoot } from 'react-dom/client'
 import { z } from 'zod'
 import { ChatQuestions } from '../../../../examples/chat-questions.tsx'
 import { asksApproval, cardText, shownMessages } from './ag-ui-messages.ts'
-import { FILE } from './file.ts'
+import { withFile } from './file.ts'
 import { choose } from './page.ts'
 import { approvalOf, Card, Composer } from './parts.tsx'
 import { agent as threadAgent } from './thread-agent.ts'
@@ -73,11 +73,7 @@ function Thread({ interrupts, answer }: Asked): ReactNode {
       return run()
     },
     Attach() {
-      const source = { type: 'data', value: FILE.url.replace(/^.*,/, ''), mimeType: FILE.mediaType }
-      say([
-        { type: 'text', text },
-        { type: 'image', source },
-      ] as Message['content'])
+      say(withFile(text) as Message['content'])
       return run()
     },
     Edit() {

@@ -100,20 +100,25 @@ function callsOf(step: number, tools: readonly Span[], inner: (tool: Span) => re
  */
 function waitsForEarly(tools: readonly Span[]): ReadonlySet<Span> {
   const modeOf = ({ attributes }: Span) => text(attributes, 'meanwhile.dispatch.mode')
-  const theirs = tools.filter((span) => modeOf(span) === undefined)
-  theirs.sort((a, b) => (a.end ?? Number.POSITIVE_INFINITY) - (b.end ?? Number.POSITIVE_INFINITY))
+  /** By the id of their call, or without one by their tool. The first to end is last. */
+  const theirs = new Map<string, Span[]>()
+  const others = tools.filter((span) => modeOf(span) === undefined).sort((a, b) => endOf(b) - endOf(a))
+  for (const span of others) {
+    const key = callIdOf(span.attributes) ?? `of ${toolOf(span)}`
+    const known = theirs.get(key)
+    if (known) known.push(span)
+    else theirs.set(key, [span])
+  }
   const waits = new Set<Span>()
   for (const early of tools) {
     if (modeOf(early) !== 'early' || text(early.attributes, 'meanwhile.outcome') === 'discarded') continue
-    const isIts = (span: Span) => {
-      const id = callIdOf(span.attributes)
-      return id === undefined ? toolOf(span) === toolOf(early) : id === callIdOf(early.attributes)
-    }
-    const wait = theirs.find((span) => !waits.has(span) && isIts(span))
+    const wait = theirs.get(callIdOf(early.attributes) ?? '')?.pop() ?? theirs.get(`of ${toolOf(early)}`)?.pop()
     if (wait) waits.add(wait)
   }
   return waits
 }
+
+const endOf = ({ end = Number.POSITIVE_INFINITY }: Span): number => end
 
 const attemptOf = ({ attributes }: Span): number => number(attributes, 'meanwhile.attempt') ?? 1
 

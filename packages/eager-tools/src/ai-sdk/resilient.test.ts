@@ -401,6 +401,29 @@ test('a reader that leaves during a wait ends it, and no request follows (RS8)',
   expect(played.doStreamCalls).toHaveLength(1)
 })
 
+test('a reader that leaves while an attempt is asked for ends its request (RS8)', async () => {
+  const broken = model([[begin, ...text('Let').slice(0, -1), breaks()]])
+  const asked: (AbortSignal | undefined)[] = []
+  const second = new MockLanguageModelV4({
+    doStream: ({ abortSignal }) => {
+      asked.push(abortSignal)
+      return new Promise(() => undefined)
+    },
+  })
+  const onAttempt = vi.fn()
+  const { stream } = await resilient([broken, second], { onAttempt }).doStream({ prompt: [] })
+  const reader = stream.getReader()
+  for (let part = 0; part < 3; part++) await reader.read()
+  void reader.read()
+  await vi.advanceTimersByTimeAsync(10)
+  expect(asked.map((signal) => signal?.aborted)).toEqual([false])
+  await reader.cancel('gone')
+  await vi.advanceTimersByTimeAsync(0)
+  expect(asked.map((signal) => signal?.reason)).toEqual(['gone'])
+  // That is no failure of an attempt.
+  expect(onAttempt).toHaveBeenCalledTimes(1)
+})
+
 test('usage is the sum of what was reported, and the attempts without a report are counted (RS9)', async () => {
   const reported = [begin, ...text('Let').slice(0, -1), finish('error')]
   const silent = [begin, ...text('Let').slice(0, -1), breaks()]

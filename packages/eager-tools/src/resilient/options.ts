@@ -1,6 +1,7 @@
 /** The options of `resilient()` that do not depend on a library, and their checks. */
 
 import { ConfigError, type OptionNames } from '@meanwhile/core'
+import { LONGEST } from '../host/hold.ts'
 import { type BackoffOptions, backoff } from './backoff.ts'
 
 /** How an attempt has ended: with an error, or with a finish reason. */
@@ -77,9 +78,6 @@ export const ATTEMPT_OPTIONS: OptionNames<AttemptOptions<unknown>> = {
   backoff: '',
   onAttempt: 'onError onRetry',
 }
-
-/** The longest delay of a timer; with a longer one it fires at once. */
-const LONGEST = 2 ** 31 - 1
 
 /** @throws {ConfigError} An option is wrong; the error names it. */
 export function rulesOf<Model>(options: AttemptOptions<Model>): Omit<AttemptRules<Model>, 'given'> & SilenceLimits {

@@ -1,14 +1,8 @@
 /** A text that a reader has, and how much of it the present attempt has written again. */
 
 export class ShownText {
-  #text: string
-  #written: number
-
-  /** `text`: what the present attempt has written of it so far. */
-  constructor(text = '') {
-    this.#text = text
-    this.#written = text.length
-  }
+  #text = ''
+  #written = 0
 
   /** What the present attempt has written. */
   get written(): string {

@@ -42,11 +42,11 @@ class JoinedResponse {
     this.#shown = new ShownParts(options, (part) => this.#send(part))
   }
 
-  /** The answer of the next attempt that gets one. */
-  async open(): Promise<StreamedAnswer> {
+  /** The answer of the next attempt that gets one. `abortSignal`: ends its request. */
+  async open(abortSignal: AbortSignal | undefined = this.#request.abortSignal): Promise<StreamedAnswer> {
     for (;;) {
       try {
-        return await this.#attempts.model.doStream(this.#request)
+        return await this.#attempts.model.doStream({ ...this.#request, ...(abortSignal && { abortSignal }) })
       } catch (error) {
         if (!this.#isRepeated(error)) throw this.#attempts.failure(error)
         await this.#next(error)
@@ -64,8 +64,9 @@ class JoinedResponse {
         },
         pull: () => this.#pull(),
         cancel: (reason) => {
+          const left = this.#reader?.cancel(reason)
           this.#left.abort(reason)
-          return this.#reader?.cancel(reason)
+          return left
         },
       },
       { highWaterMark: 0 },
@@ -136,8 +137,14 @@ class JoinedResponse {
     this.#send(this.#usage.on(part, this.#attempts.count))
   }
 
+  /** Aborts when the whole call is aborted, or when the reader leaves. */
+  get #signal(): AbortSignal {
+    const { abortSignal } = this.#request
+    return abortSignal ? AbortSignal.any([abortSignal, this.#left.signal]) : this.#left.signal
+  }
+
   #isRepeated(error: unknown, finishReason?: string): boolean {
-    return this.#attempts.failed(error, this.#shown.characters, finishReason)
+    return !this.#left.signal.aborted && this.#attempts.failed(error, this.#shown.characters, finishReason)
   }
 
   /** The stream of the next attempt takes the place of the present one. */
@@ -146,16 +153,13 @@ class JoinedResponse {
     if (this.#reader) cancelled(this.#reader, error)
     this.#reader = undefined
     await this.#next(error)
-    const { stream } = await this.open()
-    if (this.#left.signal.aborted) cancelled(stream, this.#left.signal.reason)
+    const { stream } = await this.open(this.#signal)
     this.#reader = stream.getReader()
   }
 
   async #next(error: unknown): Promise<void> {
-    const { abortSignal } = this.#request
-    const { signal: left } = this.#left
     const warning = failedAttempt(this.#attempts, error, this.#shown.characters)
-    await this.#attempts.next(abortSignal ? AbortSignal.any([abortSignal, left]) : left)
+    await this.#attempts.next(this.#signal)
     this.#shown.again(warning)
   }
 
