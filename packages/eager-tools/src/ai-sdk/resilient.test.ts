@@ -420,7 +420,7 @@ test('a reader that leaves while an attempt is asked for ends its request (RS8)'
   await reader.cancel('gone')
   await vi.advanceTimersByTimeAsync(0)
   expect(asked.map((signal) => signal?.reason)).toEqual(['gone'])
-  // That is no failure of an attempt.
+  // That is not a failed attempt.
   expect(onAttempt).toHaveBeenCalledTimes(1)
 })
 
