@@ -109,13 +109,13 @@ export const callIdOf = (attributes: Attributes): string | undefined =>
 export const toolOf = ({ attributes, name }: Span): string =>
   text(attributes, 'gen_ai.tool.name', 'tool.name', 'ai.toolCall.name') ?? name
 
-/** The call whose executions these spans are, in order. There is at least one. */
-export function callOf(key: string, spans: readonly Span[], inner: readonly Run[]): Call {
+/** The call whose executions these spans are, in order. There is at least one. `waited`: other spans of it, which may tell more of it. */
+export function callOf(key: string, spans: readonly Span[], waited: readonly Span[], inner: readonly Run[]): Call {
   const [first, last] = [spans[0], spans.at(-1)]
   if (!first || !last) throw new RangeError('a call has at least one execution')
   const executions = spans.map(executionOf)
   const told = <Fact>(read: (attributes: Attributes) => Fact | undefined): Fact | undefined =>
-    spans.map(({ attributes }) => read(attributes)).find((fact) => fact !== undefined)
+    [...spans, ...waited].map(({ attributes }) => read(attributes)).find((fact) => fact !== undefined)
   const ends = executions.map(({ end }) => end)
   const end = ends.some((one) => one === undefined) ? undefined : Math.max(...ends.map((one) => one ?? 0))
   const closed = closedOf(first)
@@ -141,7 +141,7 @@ export function callOf(key: string, spans: readonly Span[], inner: readonly Run[
       deferral: text(first.attributes, 'meanwhile.dispatch.deferral_reason'),
       reason: text(last.attributes, 'meanwhile.discard.reason'),
       input: told(inputOf),
-      output: outputOf(last.attributes),
+      output: [last, ...waited].map(({ attributes }) => outputOf(attributes)).find((output) => output !== undefined),
       error: executions.at(-1)?.error,
     }),
   }

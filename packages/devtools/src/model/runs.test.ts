@@ -194,6 +194,12 @@ test('the span of a library that waits for an early call is not another call, al
     [40, 90, 'committed', true],
     [101, 160, 'committed', false],
   ])
+  // What only that span tells is told of the call.
+  const content = { 'gen_ai.tool.call.arguments': '{"q":1}', 'gen_ai.tool.call.result': 'found' }
+  const waited = tool(3, 101, 103, { 'gen_ai.tool.call.id': 'c1', ...content })
+  const agent = spanWith(4, { start: 50, parentId: idOf(3), attributes: { 'gen_ai.operation.name': 'invoke_agent' } })
+  const [call] = runsOf([chat, used, waited, agent]).flatMap(({ steps }) => steps.flatMap(({ calls }) => calls))
+  expect(call).toMatchObject({ input: { q: 1 }, output: 'found', inner: [{ key: expect.stringContaining(idOf(4)) }] })
   // Of two without an id the shorter one has waited.
   expect(callsOf(used, tool(2, 101, 160, {}), tool(3, 102, 103, {}))).toEqual([
     [40, 90, 'committed', true],

@@ -75,8 +75,9 @@ function callsOf(step: number, tools: readonly Span[], inner: (tool: Span) => re
   const groups: Span[][] = []
   const latest = new Map<string, Span[]>()
   const waits = waitsForEarly(tools)
+  const waiting = new Set(waits.values())
   for (const span of tools) {
-    if (waits.has(span)) continue
+    if (waiting.has(span)) continue
     const id = callIdOf(span.attributes) ?? span.spanId
     const known = latest.get(id)
     if (known && !known.some((other) => attemptOf(other) === attemptOf(span))) {
@@ -90,15 +91,16 @@ function callsOf(step: number, tools: readonly Span[], inner: (tool: Span) => re
   return groups.map((spans) => {
     const first = spans[0]
     const executions = [...spans].sort((a, b) => attemptOf(a) - attemptOf(b) || a.start - b.start)
-    return callOf(`${step}-${first?.spanId}`, executions, executions.flatMap(inner))
+    const waited = executions.flatMap((span) => waits.get(span) ?? [])
+    return callOf(`${step}-${first?.spanId}`, executions, waited, [...executions, ...waited].flatMap(inner))
   })
 }
 
 /**
- * The spans of another library that only waited for calls that `eager()` had started. Without call ids the first ones to end of the same
- * tool: waiting is short.
+ * By the span of a call that `eager()` had started, that of the library, which only waited for it. Without call ids the first one to end of the
+ * same tool: waiting is short.
  */
-function waitsForEarly(tools: readonly Span[]): ReadonlySet<Span> {
+function waitsForEarly(tools: readonly Span[]): ReadonlyMap<Span, Span> {
   const modeOf = ({ attributes }: Span) => text(attributes, 'meanwhile.dispatch.mode')
   /** By the id of their call, or without one by their tool. The first to end is last. */
   const theirs = new Map<string, Span[]>()
@@ -109,11 +111,11 @@ function waitsForEarly(tools: readonly Span[]): ReadonlySet<Span> {
     if (known) known.push(span)
     else theirs.set(key, [span])
   }
-  const waits = new Set<Span>()
+  const waits = new Map<Span, Span>()
   for (const early of tools) {
     if (modeOf(early) !== 'early' || text(early.attributes, 'meanwhile.outcome') === 'discarded') continue
     const wait = theirs.get(callIdOf(early.attributes) ?? '')?.pop() ?? theirs.get(`of ${toolOf(early)}`)?.pop()
-    if (wait) waits.add(wait)
+    if (wait) waits.set(early, wait)
   }
   return waits
 }
