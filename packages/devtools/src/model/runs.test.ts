@@ -194,7 +194,7 @@ test('the span of a library that waits for an early call is not another call, al
     [40, 90, 'committed', true],
     [101, 160, 'committed', false],
   ])
-  // What only that span tells is told of the call.
+  // The call has what only that span contains.
   const content = { 'gen_ai.tool.call.arguments': '{"q":1}', 'gen_ai.tool.call.result': 'found' }
   const waited = tool(3, 101, 103, { 'gen_ai.tool.call.id': 'c1', ...content })
   const agent = spanWith(4, { start: 50, parentId: idOf(3), attributes: { 'gen_ai.operation.name': 'invoke_agent' } })
