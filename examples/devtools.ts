@@ -1,8 +1,8 @@
 // A run that the devtools show while it happens: `npm run devtools` in another terminal (docs/devtools.md). Without them it runs as before.
 
 import { setTimeout as wait } from 'node:timers/promises'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say } from '@meanwhile/core/testing'
 import { devtools } from '@meanwhile/devtools/processor'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { NodeSDK } from '@opentelemetry/sdk-node'

@@ -29,7 +29,7 @@ async function loaded(): Promise<Copy> {
 }
 
 async function host() {
-  return { ...(await loaded()), testing: await import('@meanwhile/core/testing') }
+  return { ...(await loaded()), testing: await import('@meanwhile/assemble/testing') }
 }
 
 const guests = new Map<number, Promise<Copy>>()
@@ -116,7 +116,7 @@ test('a class that extends one of our errors has only the instances of its own c
 
 test('two copies that npm has installed work together, or say that they cannot (W27)', async () => {
   const app = join(scratch, 'app')
-  for (const name of ['core', 'middleware']) {
+  for (const name of ['core', 'assemble', 'middleware']) {
     const place = join(app, 'node_modules/@meanwhile', name)
     await mkdir(place, { recursive: true })
     const cwd = join(ROOT, 'packages', name)
@@ -148,7 +148,7 @@ test('two copies that npm has installed work together, or say that they cannot (
 
 const APP = `
 import * as core from '@meanwhile/core'
-import * as testing from '@meanwhile/core/testing'
+import * as testing from '@meanwhile/assemble/testing'
 import * as middleware from '@meanwhile/middleware'
 import * as same from 'same'
 import * as other from 'other'

@@ -4,6 +4,7 @@
  */
 
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { call, end, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import {
   type Checkpoint,
   createAgent,
@@ -15,7 +16,6 @@ import {
   type Tool,
   tool,
 } from '@meanwhile/core'
-import { call, end, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { z } from 'zod'
 
 /** `book` asks; the others work for as long as their input states. Each logs what it does. */

@@ -1,3 +1,4 @@
+import { call, collect, end, fail, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/assemble/testing'
 import {
   createAgent,
   interrupt,
@@ -10,7 +11,6 @@ import {
   textOf,
   tool,
 } from '@meanwhile/core'
-import { call, collect, end, fail, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
 import { sized } from '@meanwhile/tests/size'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'

@@ -1,4 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises'
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { describe, expect, test } from 'vitest'
 import { answersTo, tools } from '../../test/checkpoint-fixtures.ts'
 import { FIXTURES, resumed } from '../../test/optional-members.ts'
@@ -10,7 +11,6 @@ import {
   createAgent,
   memoryStore,
 } from '../index.ts'
-import { call, respond, say, scriptedModel } from '../testing.ts'
 import { checksumOf } from './checksum.ts'
 
 // Checkpoints of each format, as a version wrote them. They are pinned and must never be rewritten.

@@ -1,10 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises'
+import { collect, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { sized } from '@meanwhile/tests/size'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { answersTo, tools } from '../../test/checkpoint-fixtures.ts'
 import { agentOf, FIXTURES } from '../../test/optional-members.ts'
 import { type Agent, AgentError, type Checkpoint, createAgent, messageOf } from '../index.ts'
-import { collect, respond, say, scriptedModel } from '../testing.ts'
 import { signed } from './checksum.ts'
 
 beforeEach(() => {

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -16,7 +17,6 @@ import {
   type Tool,
   tool,
 } from '../index.ts'
-import { call, respond, say, scriptedModel } from '../testing.ts'
 import { hash } from '../vocabulary/hash.ts'
 import { signed } from './checksum.ts'
 

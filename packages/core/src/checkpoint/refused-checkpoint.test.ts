@@ -1,3 +1,4 @@
+import { call, collect, end, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
@@ -20,7 +21,6 @@ import {
   type Middleware,
   memoryStore,
 } from '../index.ts'
-import { call, collect, end, respond, say, scriptedModel, wait } from '../testing.ts'
 import { hashOf } from '../vocabulary/hash.ts'
 
 const { did, all, agentOf, interrupted } = travelAgent()

@@ -1,9 +1,9 @@
+import { call, collect, respond, say } from '@meanwhile/assemble/testing'
 import { expect, test, vi } from 'vitest'
 import { played, settled } from '../../test/played-runs.ts'
 import { answersTo, textsOf } from '../../test/results.ts'
 import { travelAgent } from '../../test/travel-agent.ts'
 import { type Checkpoint, tool } from '../index.ts'
-import { call, collect, respond, say } from '../testing.ts'
 
 const { did, worker, book, agentOf, interrupted } = travelAgent()
 

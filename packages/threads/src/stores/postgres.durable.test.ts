@@ -1,6 +1,6 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { CheckpointCorruptError, createAgent, tool } from '@meanwhile/core'
 import { postgresStore } from '@meanwhile/core/stores/postgres'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { createDatabase, cuttingProxy, startCluster } from '@meanwhile/postgres-cluster'
 import { ownDatabase } from '@meanwhile/postgres-cluster/testing'
 import { sized } from '@meanwhile/tests/size'

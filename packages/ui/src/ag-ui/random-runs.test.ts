@@ -1,5 +1,5 @@
+import { call, fail, respond, type ScriptResponse, say, scriptedModel, think, wait } from '@meanwhile/assemble/testing'
 import { createAgent, interrupt, type ModelRequest, type Tool, textOf, tool } from '@meanwhile/core'
-import { call, fail, respond, type ScriptResponse, say, scriptedModel, think, wait } from '@meanwhile/core/testing'
 import { approve, retryModel } from '@meanwhile/middleware'
 import { propertyRuns } from '@meanwhile/tests/size'
 import { createThreads, memoryThreads, type Threads } from '@meanwhile/threads'
