@@ -199,8 +199,9 @@ class World {
     await Promise.all(others)
     await this.calm()
     const { turns, status } = await this.threads.read('t')
-    // A stop may have arrived when the client already had its question.
-    const isTold = client.agent.pendingInterrupts.length > 0 === (status === 'waiting')
+    // A stop may have arrived when the client already had its question, or the call that it must execute.
+    const isAsked = client.agent.pendingInterrupts.length + pendingCalls(client).length > 0
+    const isTold = isAsked === (status === 'waiting')
     if (meanwhile !== 'leave' && isTold && turns.at(-1)?.messageId === id) await expectEqual(client, this.threads)
   }
 
