@@ -25,7 +25,7 @@ test('an interrupt ends the run with its question and a checkpoint, without a st
     warnings: [],
     interrupts: [{ id, address, payload: { book: 'a room' } }],
     settled: [],
-    checkpoint: expect.objectContaining({ format: 2, runId, agent: 'travel', status: 'interrupted' }),
+    checkpoint: expect.objectContaining({ format: 1, runId, agent: 'travel', status: 'interrupted' }),
   })
   expect(events.map(({ type }) => type)).toEqual([
     'run-start',
