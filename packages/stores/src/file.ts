@@ -3,9 +3,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { CheckpointConflictError, CheckpointCorruptError } from '../vocabulary/checkpoint-errors.ts'
-import { type CheckpointStore, readCheckpoint, writtenCheckpoint } from '../vocabulary/checkpoint-store.ts'
-import { ConfigError } from '../vocabulary/errors.ts'
+import { CheckpointConflictError, CheckpointCorruptError, type CheckpointStore, ConfigError } from '@meanwhile/core'
+import { readCheckpoint, writtenCheckpoint } from '@meanwhile/core/calls'
 
 /**
  * Returns a store in this folder. The folder is created at the first save, with access for this user only. A new version is written and synced to a

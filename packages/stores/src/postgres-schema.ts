@@ -1,8 +1,7 @@
 /** Opens a schema of a PostgreSQL database, for the packages that have tables in it. */
 
 import { createHash } from 'node:crypto'
-import { CheckpointStoreError } from '../vocabulary/checkpoint-errors.ts'
-import { ConfigError } from '../vocabulary/errors.ts'
+import { CheckpointStoreError, ConfigError } from '@meanwhile/core'
 
 /** A row of a query: its values, by name of the column. */
 export interface PostgresRow {

@@ -1,7 +1,7 @@
 /** A process that sets up a schema of a database as soon as it receives a name: once for each name. */
 
 import { Pool } from 'pg'
-import { setUpPostgres } from '../src/stores/postgres.ts'
+import { setUpPostgres } from '../src/postgres.ts'
 
 const [url] = process.argv.slice(2)
 

@@ -2,8 +2,8 @@ import { chmod, mkdtemp, open, readdir, rm, stat, writeFile } from 'node:fs/prom
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { CheckpointCorruptError, CheckpointStoreError } from '@meanwhile/core'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { CheckpointCorruptError, CheckpointStoreError } from '../index.ts'
 import { storeContract } from './contract.ts'
 import { sqliteStore } from './sqlite.ts'
 

@@ -1,8 +1,8 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { CheckpointConflictError, CheckpointCorruptError } from '@meanwhile/core'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { CheckpointConflictError, CheckpointCorruptError } from '../index.ts'
 import { storeContract } from './contract.ts'
 import { fileStore } from './file.ts'
 

@@ -1,8 +1,8 @@
 /** Stores checkpoints in a PostgreSQL database, for the processes of many machines. */
 
 import { randomUUID } from 'node:crypto'
-import { CheckpointConflictError } from '../vocabulary/checkpoint-errors.ts'
-import { type CheckpointStore, readCheckpoint, writtenCheckpoint } from '../vocabulary/checkpoint-store.ts'
+import { CheckpointConflictError, type CheckpointStore } from '@meanwhile/core'
+import { readCheckpoint, writtenCheckpoint } from '@meanwhile/core/calls'
 import { openPostgres, type PostgresOptions, postgresKey, postgresSchema, readOnPrimary } from './postgres-schema.ts'
 
 export * from './postgres-schema.ts'

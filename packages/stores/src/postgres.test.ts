@@ -1,5 +1,5 @@
+import { CheckpointStoreError } from '@meanwhile/core'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { CheckpointStoreError } from '../index.ts'
 import { type PostgresClient, postgresSchema, postgresStore, setUpPostgres } from './postgres.ts'
 
 // Tests without a server; the others are in postgres.durable.test.ts.

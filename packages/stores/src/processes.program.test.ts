@@ -3,17 +3,17 @@ import { once } from 'node:events'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { CheckpointStore } from '@meanwhile/core'
 import { programAt } from '@meanwhile/tests/programs'
 import { sized } from '@meanwhile/tests/size'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Kind, numbered, type Order, type Report } from '../../test/save-process.ts'
-import type { CheckpointStore } from '../index.ts'
+import { type Kind, numbered, type Order, type Report } from '../test/save-process.ts'
 import { fileStore } from './file.ts'
 import { sqliteStore } from './sqlite.ts'
 
 const KILLS = sized({ small: 4, middle: 6, whole: 200 })
 
-const PROGRAM = programAt(new URL('../../test/save-process.ts', import.meta.url))
+const PROGRAM = programAt(new URL('../test/save-process.ts', import.meta.url))
 
 let scratch: string
 const children = new Set<ChildProcess>()

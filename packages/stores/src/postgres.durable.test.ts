@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
+import { CheckpointConflictError, type CheckpointStore, createAgent, interrupt, tool } from '@meanwhile/core'
 import { type Cluster, createDatabase, cuttingProxy, startCluster } from '@meanwhile/postgres-cluster'
 import { ownDatabase } from '@meanwhile/postgres-cluster/testing'
 import { programAt } from '@meanwhile/tests/programs'
@@ -8,7 +9,6 @@ import { sized } from '@meanwhile/tests/size'
 import { Pool, type PoolConfig } from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { CheckpointConflictError, type CheckpointStore, createAgent, interrupt, tool } from '../index.ts'
 import { storeContract } from './contract.ts'
 import { postgresSchema, postgresStore, setUpPostgres } from './postgres.ts'
 
@@ -107,7 +107,7 @@ test('postgres: two schemas on one connection are separate, and no statement has
 })
 
 test('postgres: 8 processes may set up a schema at the same time, and again (DU11)', async () => {
-  const program = programAt(new URL('../../test/set-up-process.ts', import.meta.url))
+  const program = programAt(new URL('../test/set-up-process.ts', import.meta.url))
   const children = Array.from({ length: 8 }, () => fork(program, [url], { execArgv: ['--no-warnings'] }))
   const told = async (child: ChildProcess) => (await once(child, 'message'))[0]
   try {

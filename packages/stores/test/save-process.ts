@@ -1,10 +1,9 @@
 /** A process that saves to a store as the test that forked it orders, until it is done or killed. */
 
-import { fileStore } from '../src/stores/file.ts'
-import { sqliteStore } from '../src/stores/sqlite.ts'
 // Only what stores need: the process is started so often that all of core would cost seconds.
-import { CheckpointConflictError } from '../src/vocabulary/checkpoint-errors.ts'
-import type { CheckpointStore } from '../src/vocabulary/checkpoint-store.ts'
+import { CheckpointConflictError, type CheckpointStore } from '@meanwhile/core'
+import { fileStore } from '../src/file.ts'
+import { sqliteStore } from '../src/sqlite.ts'
 
 export type Kind = 'file' | 'sqlite'
 
