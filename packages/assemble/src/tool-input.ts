@@ -9,7 +9,9 @@ import { Resends } from './resends.ts'
 
 /** The value of the text. If the text is unusable, it is the text itself, with the reason. */
 export interface InputValue {
+  /** The parsed value. */
   readonly input: unknown
+  /** Why the text is unusable. */
   readonly inputError?: string
 }
 

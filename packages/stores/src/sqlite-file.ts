@@ -5,9 +5,11 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { CheckpointStoreError, ConfigError } from '@meanwhile/core'
 import { isRecord } from '@meanwhile/core/calls'
 
-/** A file, and its prepared statements by name. */
+/** An opened database. */
 export interface SqliteFile<Name extends string> {
+  /** Its connection. */
   readonly database: DatabaseSync
+  /** Its prepared statements, by name. */
   readonly sql: Readonly<Record<Name, StatementSync>>
 }
 

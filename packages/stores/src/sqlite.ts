@@ -49,6 +49,7 @@ export const CHECKPOINT_TABLE: string = `
   CREATE INDEX IF NOT EXISTS checkpoints_saved_at ON checkpoints (saved_at);
 `
 
+/** The names of {@link CHECKPOINT_STATEMENTS}. */
 export type CheckpointStatement = 'checkpoint' | 'insertCheckpoint' | 'updateCheckpoint' | 'deleteCheckpoint' | 'prune'
 
 /** The statements on {@link CHECKPOINT_TABLE}. */
@@ -61,15 +62,22 @@ export const CHECKPOINT_STATEMENTS: Readonly<Record<CheckpointStatement, string>
   prune: 'DELETE FROM checkpoints WHERE saved_at < ?',
 }
 
-/** A checkpoint as text, and the revision that it replaces. */
+/** A checkpoint as text. */
 export interface WrittenCheckpoint {
+  /** The id of the checkpoint. */
   readonly id: string
+  /** Its revision. */
   readonly revision: number
+  /** What is stored. */
   readonly text: string
+  /** The revision that it replaces; 0 if nothing is stored. */
   readonly expected: number
 }
 
-/** @throws {CheckpointConflictError} Another revision than `expected` is stored. */
+/**
+ * Stores a checkpoint, for packages that do so in a transaction of their tables.
+ * @throws {CheckpointConflictError} Another revision than `expected` is stored.
+ */
 export function writeCheckpoint(
   sql: SqliteFile<CheckpointStatement>['sql'],
   { id, revision, text, expected }: WrittenCheckpoint,

@@ -49,7 +49,7 @@ export function writtenCheckpoint(checkpoint: StoredCheckpoint, expected: number
   return JSON.stringify(checkpoint)
 }
 
-/** @throws {CheckpointCorruptError} The text is not JSON. */
+/** Returns the value that a store has as text. Throws {@link CheckpointCorruptError} if the text is not JSON. */
 export function readCheckpoint(id: string, text: string): unknown {
   try {
     return JSON.parse(text)

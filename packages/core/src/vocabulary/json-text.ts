@@ -30,9 +30,7 @@ interface Part {
 
 /**
  * Measures a value in time linear in its size: a part that occurs several times is measured once and counted each time. Throws what a getter, a
- * `toJSON` or `look` throws.
- *
- * @param look - Called with each object as JSON would contain it: the result of its `toJSON`, if it has one.
+ * `toJSON` or `look` throws. `look` is called with each object as JSON would contain it: the result of its `toJSON`, if it has one.
  */
 export function extentOf(value: unknown, look?: (shown: unknown) => void): Extent {
   if (!isObject(value)) return { characters: charactersOf(value), levels: 0 }
