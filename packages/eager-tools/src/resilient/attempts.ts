@@ -4,15 +4,12 @@ import { messageOf } from '@meanwhile/core'
 import { type Span, trace } from '@opentelemetry/api'
 import { emitWarning, observe } from '../emit-warning.ts'
 import { pause } from './backoff.ts'
-import { errorType, isAbort, isFinal, retryAfter } from './failure.ts'
+import { BROKEN, errorType, isAbort, isFinal, retryAfter } from './failure.ts'
 import type { AttemptEnd, AttemptRules, Models } from './options.ts'
 import { ResilientError } from './resilient-error.ts'
 
 /** If a provider asks for a longer wait than this, in milliseconds, it is not asked again. */
 const LONGEST_WAIT = 60_000
-
-/** Finish reasons of a response that is not whole. */
-const BROKEN: ReadonlySet<unknown> = new Set(['error', 'interrupted'])
 
 export class Attempts<Model extends object> {
   readonly #models: Models<Model>
@@ -66,9 +63,9 @@ export class Attempts<Model extends object> {
     return asked <= LONGEST_WAIT
   }
 
-  /** Resolves when the next attempt begins. Rejects when this signal aborts before. */
-  async next(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted()
+  /** Resolves when the next attempt begins. Rejects when the signal aborts before. */
+  async next(signal: AbortSignal | undefined = this.#signal): Promise<void> {
+    signal?.throwIfAborted()
     if (this.#waitMs > 0) await pause(this.#waitMs, signal)
     this.#count++
     this.#span?.setAttribute('meanwhile.resilient.attempts', this.#count)
