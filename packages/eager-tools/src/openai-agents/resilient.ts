@@ -2,7 +2,7 @@
 
 import { ConfigError, checkOptions } from '@meanwhile/core'
 import type { Model } from '@openai/agents'
-import { ATTEMPT_OPTIONS, type AttemptOptions, type FinishOptions, modelsOf, rulesOf } from '../resilient/options.ts'
+import { ATTEMPT_OPTIONS, type AttemptOptions, type FinishOptions, finishesOf, modelsOf, rulesOf } from '../resilient/options.ts'
 import { resilientModel } from './resilient/resilient-model.ts'
 
 /** The options of `resilient()` in the OpenAI Agents SDK. */
@@ -26,9 +26,7 @@ export interface ResilientOptions extends AttemptOptions<Model>, FinishOptions {
  */
 export function resilient(models: readonly Model[], options: ResilientOptions = {}): Model {
   checkOptions<ResilientOptions>('resilient', options, { ...ATTEMPT_OPTIONS, finishes: '' })
-  const { finishes = true } = options
-  if (typeof finishes !== 'boolean') throw new ConfigError('finishes', 'must be true or false')
-  return resilientModel({ ...rulesOf(options), given: modelsOf(models, checked), finishes })
+  return resilientModel({ ...rulesOf(options), given: modelsOf(models, checked), finishes: finishesOf(options) })
 }
 
 function checked(model: Model): Model {

@@ -14,10 +14,10 @@ export interface Shown<Event> {
 }
 
 /** Asks the models until a response has ended well. `ask`: its stream throws unless the response has ended well. */
-export async function* joinedEvents<Model extends object, Event>(
-  attempts: Attempts<Model>,
+export async function* joinedEvents<Model extends object, Asked extends object, Event>(
+  attempts: Attempts<Model, Asked>,
   shown: Shown<Event>,
-  ask: (model: Model) => AsyncIterable<Event>,
+  ask: (model: Asked) => AsyncIterable<Event>,
 ): AsyncGenerator<Event, void> {
   for (;;) {
     try {

@@ -104,6 +104,12 @@ export function modelsOf<Given, Model>(given: readonly Given[], checked: (one: G
   return [first, ...others]
 }
 
+/** @throws {ConfigError} The option is wrong. */
+export function finishesOf({ finishes = true }: FinishOptions): boolean {
+  if (typeof finishes !== 'boolean') throw new ConfigError('finishes', 'must be true or false')
+  return finishes
+}
+
 /** @throws {ConfigError} An option is wrong; the error names it. */
 export function rulesOf<Model>(options: AttemptOptions<Model>): Omit<AttemptRules<Model>, 'given'> & SilenceLimits {
   const { retries = 2, idle = 60_000, firstOutput = 300_000, when, text = 'close', onAttempt } = options
