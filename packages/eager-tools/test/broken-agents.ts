@@ -132,7 +132,7 @@ export interface Options {
   readonly began?: (name: string) => unknown
 }
 
-/** A run of a model with two tools; it streams unless the options say something else. */
+/** A run of a model with two tools. It streams, unless `run` has another `stream`. */
 export async function run(of: Model, options: Options = {}): Promise<Came> {
   const { agent = {}, ms = 0, change = (same) => same, began } = options
   const ran: string[] = []

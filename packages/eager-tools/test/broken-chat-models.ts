@@ -92,7 +92,10 @@ export class Played extends BaseChatModel {
     let all: ChatGenerationChunk | undefined
     for await (const chunk of this._streamResponseChunks(messages, options)) all = all?.concat(chunk) ?? chunk
     if (!all) throw new Error('the response is empty')
-    return { generations: [{ text: all.text, message: new AIMessage({ ...all.message, content: all.text }) }] }
+    const { id, response_metadata } = all.message
+    const { tool_calls = [] } = AIMessage.isInstance(all.message) ? all.message : {}
+    const fields = { content: all.text, tool_calls, response_metadata, ...(id !== undefined && { id }) }
+    return { generations: [{ text: all.text, message: new AIMessage(fields) }] }
   }
 
   override async *_streamResponseChunks(

@@ -51,7 +51,7 @@ test('eager() watches the models inside, so calls start while the response strea
   expect(early).toBeLessThan(late)
 })
 
-test('with a config of its own, too (RS13)', async () => {
+test('with its own config, too (RS13)', async () => {
   const played = () => model([slowly(answer(1)), last])
   const early = await beginnings(played(), eagerly('read'))
   const bound: unknown = resilient([played()]).withConfig({ tags: ['mine'] })

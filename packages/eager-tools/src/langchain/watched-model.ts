@@ -4,7 +4,7 @@ import type { BaseCallbackHandler } from '@langchain/core/callbacks/base'
 import { mergeConfigs, RunnableBinding } from '@langchain/core/runnables'
 import type { ChatModel, NodeConfig } from './library.ts'
 import { over } from './over.ts'
-import { modelsInside } from './resilient/resilient-model.ts'
+import { modelsInside } from './resilient/inside.ts'
 
 export interface Request {
   readonly model: ChatModel

@@ -27,7 +27,7 @@ const BROKEN = /(?:rs|msg)_1_|call_1/
 const answer = (id: string) =>
   respond(think('I write.'), say('I am writing.'), call('send', { to: 'ada' }, { id }), say('Soon.'))
 
-/** The SDK's own Chat model cannot send a text of its own in the next request. */
+/** The SDK's Chat model cannot send a text that it has received in the next request. */
 const once = { agent: { toolUseBehavior: 'stop_on_first_tool' } }
 
 /** Plays a run of a model whose first response is cut, for each place and each way to cut it. */
@@ -61,7 +61,7 @@ test.for(Object.entries(wires))(
   '%s: cut after each event, the run is that of a whole response (RS3, RS4, RS16)',
   async ([, modelOf]) => {
     await eachCut(modelOf, once, (came, whole, mock, cut) => {
-      expect([came.shown, came.ran, came.output, came.error], cut).toEqual([
+      expect([came.shown, came.ran, came.output, came.error], `${cut}`).toEqual([
         whole.shown,
         whole.ran,
         whole.output,
@@ -74,7 +74,7 @@ test.for(Object.entries(wires))(
 
 test('OpenAI Responses: no later request names what was broken (RS4)', async () => {
   await eachCut(wires['OpenAI Responses'], {}, (came, whole, mock, cut) => {
-    expect([came.output, came.ran, came.error], cut).toEqual([whole.output, whole.ran, undefined])
+    expect([came.output, came.ran, came.error], `${cut}`).toEqual([whole.output, whole.ran, undefined])
     expect(JSON.stringify(mock.requests.at(-1)?.body)).not.toMatch(BROKEN)
   })
 })

@@ -2,7 +2,14 @@
 
 import { ConfigError, checkOptions } from '@meanwhile/core'
 import type { Model } from '@openai/agents'
-import { ATTEMPT_OPTIONS, type AttemptOptions, type FinishOptions, finishesOf, modelsOf, rulesOf } from '../resilient/options.ts'
+import {
+  ATTEMPT_OPTIONS,
+  type AttemptOptions,
+  type FinishOptions,
+  finishesOf,
+  modelsOf,
+  rulesOf,
+} from '../resilient/options.ts'
 import { resilientModel } from './resilient/resilient-model.ts'
 
 /** The options of `resilient()` in the OpenAI Agents SDK. */

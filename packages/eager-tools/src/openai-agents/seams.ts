@@ -13,7 +13,7 @@ import {
 } from '@openai/agents'
 import { currentRun, runOf } from './current-run.ts'
 import { originalTool } from './joining-tool.ts'
-import { modelsInside } from './resilient/resilient-model.ts'
+import { modelsInside } from './resilient/inside.ts'
 import { turnOf } from './turn.ts'
 
 const watched: WeakSet<object> = new WeakSet()

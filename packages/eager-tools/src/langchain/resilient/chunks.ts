@@ -4,7 +4,7 @@ import { AIMessage, AIMessageChunk, type BaseMessage } from '@langchain/core/mes
 
 /** The types of content blocks with text and reasoning. */
 const TEXT: ReadonlySet<unknown> = new Set(['text', 'thinking', 'redacted_thinking', 'reasoning', 'reasoning_content'])
-/** Where providers say why a response has ended. OpenAI Responses has a status of the whole response. */
+/** The members that tell why a response has ended. OpenAI Responses has a status of the whole response. */
 const REASONS = ['finish_reason', 'finishReason', 'stop_reason', 'stopReason', 'done_reason', 'status']
 
 /** The message as a chunk, without an id that LangChain has made: it is that of a run, and each attempt is one. */

@@ -11,38 +11,14 @@ import { BROKEN, cutOff, endedWith } from '../../resilient/failure.ts'
 import { joinedEvents } from '../../resilient/joined-events.ts'
 import { limitedEvents } from '../../resilient/limited-events.ts'
 import type { AttemptRules, Models, SilenceLimits } from '../../resilient/options.ts'
-import type { ChatModel } from '../library.ts'
 import { blockEvents } from './block-events.ts'
 import { chunkOf, isOutput, reasonOf } from './chunks.ts'
+import { type Observe, setInside } from './inside.ts'
 import { ShownChunks } from './shown-chunks.ts'
 
 export interface ModelRules extends AttemptRules<BaseChatModel>, SilenceLimits {
   /** A response without a finish reason is cut off. */
   readonly finishes: boolean
-}
-
-/** Somebody who watches the response of one attempt. */
-export interface Observer {
-  readonly handler: BaseCallbackHandler
-  failed(): void
-}
-
-/** Called for each attempt, with the model as the user has given it. */
-export type Observe = (model: BaseChatModel) => Observer | undefined
-
-/** A model over several, for somebody who watches each of them. */
-interface Inside {
-  /** The same model with each of its attempts observed. */
-  observedBy(observe: Observe): Pick<ChatModel, 'invoke'>
-  /** The longest silence before another response is requested, in milliseconds. */
-  readonly silence: number
-}
-
-const insides: WeakMap<object, Inside> = new WeakMap()
-
-/** `undefined` if it is not a model over several. */
-export function modelsInside(model: object): Inside | undefined {
-  return insides.get(model)
 }
 
 /** A given model, and the same one with its tools. */
@@ -69,7 +45,7 @@ export class ResilientModel extends BaseChatModel {
     this.#rules = rules
     this.#models = models ?? [asGiven(first), ...others.map(asGiven)]
     this.#observe = observe
-    insides.set(this, {
+    setInside(this, {
       observedBy: (observe) => new ResilientModel(rules, this.#models, observe),
       silence: Math.max(rules.idle, rules.firstOutput),
     })
@@ -164,7 +140,7 @@ export class ResilientModel extends BaseChatModel {
   }
 }
 
-/** Keeps LangChain from adding its tracer, which would report each attempt as a run of its own. */
+/** Keeps LangChain from adding its tracer, which would report each attempt as another run. */
 class Untraced extends BaseCallbackHandler {
   override readonly name = 'langchain_tracer'
 

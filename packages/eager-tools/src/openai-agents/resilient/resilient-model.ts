@@ -5,24 +5,11 @@ import { Attempts } from '../../resilient/attempts.ts'
 import { joinedEvents } from '../../resilient/joined-events.ts'
 import type { AttemptRules, Models } from '../../resilient/options.ts'
 import { ResilientError } from '../../resilient/resilient-error.ts'
+import { setInside } from './inside.ts'
 import { type LimitRules, limitedModel } from './limited-model.ts'
 import { ShownEvents } from './shown-events.ts'
 
 export type ModelRules = AttemptRules<Model> & LimitRules
-
-/** A model over several, for somebody who watches each of them. */
-interface Inside {
-  readonly models: Models<Model>
-  /** The longest silence before another response is requested, in milliseconds. */
-  readonly silence: number
-}
-
-const insides: WeakMap<Model, Inside> = new WeakMap()
-
-/** `undefined` if it is not a model over several. */
-export function modelsInside(model: Model): Inside | undefined {
-  return insides.get(model)
-}
 
 export function resilientModel(rules: ModelRules): Model {
   const [given, ...others] = rules.given
@@ -39,12 +26,12 @@ export function resilientModel(rules: ModelRules): Model {
       const shown = new ShownEvents(rules.hold || request.outputType !== 'text')
       return joinedEvents(attempts(request), shown, (model) => model.getStreamedResponse(request))
     },
-    // All attempts have failed. Of what the SDK never repeats, only an abort does not claim that the provider has
-    // accepted the request.
+    // All attempts have failed. The SDK repeats neither an abort nor what is unsafe to repeat, but only an abort does not
+    // claim that the provider may have accepted the request.
     getRetryAdvice: (asked) =>
       asked.error instanceof ResilientError ? { normalized: { isAbort: true } } : given.getRetryAdvice?.(asked),
   }
-  insides.set(model, { models, silence: Math.max(rules.idle, rules.firstOutput) })
+  setInside(model, { models, silence: Math.max(rules.idle, rules.firstOutput) })
   return model
 }
 
