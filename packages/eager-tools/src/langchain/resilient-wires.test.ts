@@ -1,7 +1,7 @@
 import { ChatAnthropic } from '@langchain/anthropic'
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models'
 import { ChatOpenAI } from '@langchain/openai'
-import { call, respond, say, think } from '@meanwhile/core/testing'
+import { call, respond, say, think } from '@meanwhile/assemble/testing'
 import { type Fault, mockModels } from '@meanwhile/harness'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { sized } from '@meanwhile/tests/size'
