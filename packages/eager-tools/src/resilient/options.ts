@@ -14,7 +14,7 @@ export interface AttemptEnd<Model> {
   readonly next: Model
   /** What was thrown or reported; also for a stream that is silent or ends without a finish. Absent with a finish reason. */
   readonly error?: unknown
-  /** Why the model stopped. */
+  /** Why the model stopped; only in the AI SDK. */
   readonly finishReason?: string
 }
 
