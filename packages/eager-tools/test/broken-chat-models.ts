@@ -111,9 +111,10 @@ export class Played extends BaseChatModel {
       else {
         const message = new AIMessageChunk({ ...step.chunk } as AIMessageChunkFields)
         const chunk = new ChatGenerationChunk({ text: message.text, message })
-        yield chunk
         const at = { prompt: 0, completion: 0 }
+        // Some models report a chunk before anybody has read it, even after an abort.
         await run?.handleLLMNewToken(chunk.text, at, undefined, undefined, undefined, { chunk })
+        yield chunk
       }
     }
   }

@@ -95,9 +95,10 @@ test('a silence that is longer than `hold` keeps the early calls for the next at
 })
 
 test('chunks of a response that was given up are not heard as those of the next one (RS14)', async () => {
-  const late = [...calls(0, '1', 'look', { q: 'z' })]
+  const whole = { type: 'tool_call_chunk', index: 0, id: '1', name: 'look', args: '{"q":"z"}' } as const
+  const late: Step = { chunk: { content: '', tool_call_chunks: [whole] } }
   const played = model([
-    [...says('m1', 'Let'), { wait: 70_000 }, ...late, stalls],
+    [...says('m1', 'Let'), { wait: 70_000 }, late, stalls],
     [...says('m2', 'Let'), { wait: 20_000 }, ...calls(0, '2', 'look', { q: 'a' }), finish('tool_calls')],
     last,
   ])
