@@ -3,6 +3,7 @@
 import {
   type Attributes,
   type Context,
+  context,
   type HrTime,
   INVALID_SPAN_CONTEXT,
   ProxyTracerProvider,
@@ -106,6 +107,11 @@ export function setAttributes(span: Span, attributes: () => Attributes): void {
   if (span.isRecording()) untroubled(() => span.setAttributes(attributes()))
 }
 
+/** Sets attributes that become known while the span is open. */
+export function note({ span }: OpenSpan, attributes: SemanticAttributes): void {
+  setAttributes(span, () => attributes)
+}
+
 export function link(span: Span, to: SpanContext): void {
   untroubled(() => span.addLink({ context: to }))
 }
@@ -118,6 +124,17 @@ export function conversationOf({ conversationId }: Scope): SemanticAttributes {
 /** `at`: in `performance.now()`. */
 export function endSpan({ span, epoch }: OpenSpan, at: number = performance.now()): void {
   untroubled(() => span.end(timeOfDay(epoch, at)))
+}
+
+/** Runs a part of what a middleware does in a span of its own. */
+export function partSpan<Result>(
+  scope: Scope,
+  parent: Context,
+  name: string,
+  part: (open: OpenSpan) => Promise<Result>,
+): Promise<Result> {
+  const open = startSpan(scope, parent, () => ({ name }))
+  return context.with(open.context, part, undefined, open).finally(() => endSpan(open))
 }
 
 let latest = 0

@@ -26,6 +26,8 @@ export interface RunEnd {
 /** The base class of all errors that end a run, no matter where they are thrown. */
 export class AgentError extends BrandedError {
   static override readonly brand: string = 'AgentError'
+  /** Whether the end is final: a resume of the stored run rejects with an `AgentError` of this name, message and data. Default: it goes on. */
+  declare readonly final?: boolean
   // Private: a log of the error must not contain messages.
   #end: RunEnd | undefined
 
