@@ -1,8 +1,8 @@
 // The tools of an MCP server as an agent's own tools. A server's annotations decide what may start early only if you trust the server: if it
 // marks a shell as read-only, its calls run in parallel. With a key in the environment it calls the real model; without a key, a mocked endpoint.
 
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { type ContentPart, createAgent, type Effect, type Tool, tool } from '@meanwhile/core'
-import { call, respond, say } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { Client, fromJsonSchema, InMemoryTransport, type JsonSchemaType } from '@modelcontextprotocol/client'
 import { weatherServer } from './shared/mcp-server.ts'

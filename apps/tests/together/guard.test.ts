@@ -1,4 +1,14 @@
 import {
+  call,
+  collect,
+  cut,
+  respond,
+  type ScriptedResponse,
+  say,
+  scriptedModel,
+  think,
+} from '@meanwhile/assemble/testing'
+import {
   type AgentEvent,
   type AgentResult,
   agentTool,
@@ -10,7 +20,6 @@ import {
   type Tool,
   tool,
 } from '@meanwhile/core'
-import { call, collect, cut, respond, type ScriptedResponse, say, scriptedModel, think } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { GuardError, type GuardOptions, type GuardVerdict, guard, retryModel } from '@meanwhile/middleware'
 import { played } from '@meanwhile/tests/clock'

@@ -1,9 +1,5 @@
 export { type Agent, type AgentChanges, createAgent } from './agent.ts'
 export { type AgentRequest, type AgentToolOptions, agentTool } from './agent-tool/agent-tool.ts'
-export { argumentsText } from './assemble/arguments-text.ts'
-export { assemble, type Explain, type ReadChunk } from './assemble/assemble.ts'
-export type { AssembledRequest, Assembler, CallPiece, Label, NestedCall, PartOptions } from './assemble/assembler.ts'
-export type { Wire } from './assemble/wire.ts'
 export { type Askers, checkAnswers } from './checkpoint/answer-check.ts'
 export type { BeginOptions } from './checkpoint/begin.ts'
 export { hasFinalAnswer, storedResult } from './checkpoint/checkpoint.ts'
@@ -22,13 +18,13 @@ export type { CallOptions, SideRequest } from './vocabulary/call-options.ts'
 export type { CancelMode, CancelOptions } from './vocabulary/cancel.ts'
 export * from './vocabulary/checkpoint-errors.ts'
 export type { CheckpointStore, StoredCheckpoint } from './vocabulary/checkpoint-store.ts'
-export { ContextError } from './vocabulary/context-error.ts'
 export { type ExecutedTool, type ToolOptions, tool } from './vocabulary/define-tool.ts'
 export type { Effect } from './vocabulary/effect.ts'
 export {
   AgentError,
   AnswerError,
   ConfigError,
+  ContextError,
   HistoryError,
   InputError,
   type Issue,

@@ -1,4 +1,14 @@
 import {
+  call,
+  collect,
+  fail,
+  respond,
+  type ScriptedResponse,
+  say,
+  scriptedModel,
+  think,
+} from '@meanwhile/assemble/testing'
+import {
   type AgentEvent,
   type AgentOptions,
   type AgentRun,
@@ -12,7 +22,6 @@ import {
   tool,
   type UserMessage,
 } from '@meanwhile/core'
-import { call, collect, fail, respond, type ScriptedResponse, say, scriptedModel, think } from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'

@@ -108,7 +108,7 @@ const INTERRUPT: Shape<PendingInterrupt> = {
   answerSchema: optional(isRecord),
 }
 
-const ASKED: Shape<Asked> = { answers: Array.isArray, payloads: optional(Array.isArray), past: isCount }
+const ASKED: Shape<Asked> = { answers: Array.isArray, payloads: Array.isArray, past: isCount }
 
 const UNDO: Shape<SavedUndo> = { key: isText, id: isText, tool: isText, hasEnded: optional(isFlag) }
 

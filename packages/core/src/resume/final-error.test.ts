@@ -1,3 +1,4 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import {
@@ -10,7 +11,6 @@ import {
   memoryStore,
   tool,
 } from '../index.ts'
-import { call, respond, say, scriptedModel } from '../testing.ts'
 
 class StoppedError extends AgentError {
   static override readonly brand: string = 'StoppedError'

@@ -6,7 +6,7 @@ import { makeSideCall } from '../model-call/side-call.ts'
 import type { Actor } from '../state/actor.ts'
 import { addressOf } from '../state/address.ts'
 import type { RunState } from '../state/run.ts'
-import { type OpenSpan, partSpan } from '../telemetry/around.ts'
+import { endSpan, type OpenSpan, startSpan } from '../telemetry/around.ts'
 import { callTool } from '../tool-call/call-tool.ts'
 import { callStood, cancelCall, statusOf } from '../tool-call/calls-by-id.ts'
 import { warm } from '../tool-call/streamed-calls.ts'
@@ -43,10 +43,10 @@ export function makersOf(run: Run): readonly string[] {
   return (actorOf(run).actor.call?.makers ?? []).map(({ call }) => call.id)
 }
 
-/** Returns the payloads of the questions that `run.answers` answers, in the same order; none for questions that an earlier version has asked. */
+/** Returns the payloads of the questions that `run.answers` answers, in the same order. */
 export function answeredPayloads(run: Run): readonly Json[] {
   const { state, actor } = actorOf(run)
-  return askedBy(state, actor).payloads ?? []
+  return askedBy(state, actor).payloads
 }
 
 /** Returns the input of the call of this wrap as it was requested, before `prepareInput` and outer wraps could change it. */
@@ -55,15 +55,15 @@ export function requestedInput(run: Run): unknown {
 }
 
 /** Whether the call of this wrap is early, and its model call has not succeeded yet. */
-export function isProvisional(run: Run): boolean {
-  return actorOf(run).actor.call?.provisional ?? false
-}
+export const isProvisional = (run: Run): boolean => actorOf(run).actor.call?.provisional ?? false
 
 /** Runs a part of what a middleware does in a span of its own. The model calls of the run that it receives are below that span. */
-export function inSpan<R>(run: Run, name: string, part: (run: Run, open: OpenSpan) => Promise<R>): Promise<R> {
+export async function inSpan<R>(run: Run, name: string, part: (run: Run, open: OpenSpan) => Promise<R>): Promise<R> {
   const { state, actor } = actorOf(run)
-  const within = (open: OpenSpan) => part(viewOf(state, { ...actor, context: open.context }), open)
-  return partSpan(state.telemetry.scope, actor.context, name, within)
+  const { telemetry } = state
+  const open = startSpan(telemetry.scope, actor.context, () => ({ name }))
+  const within = viewOf(state, { ...actor, context: open.context })
+  return await telemetry.inside(open.context, () => part(within, open)).finally(() => endSpan(open))
 }
 
 function askedBy(state: RunState, { call, hook, source }: Actor): Asked {

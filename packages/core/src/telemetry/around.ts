@@ -21,7 +21,7 @@ import { conversationOf, link, note, type OpenSpan, type Scope, setAttributes, t
 import { type End, type FlowWork, traced, type Work } from './traced.ts'
 
 export type { CallFacts, ExecutionFacts } from './call-spans.ts'
-export { note, type OpenSpan, partSpan } from './spans.ts'
+export { endSpan, note, type OpenSpan, startSpan } from './spans.ts'
 
 /** The kinds of work that core reports. */
 interface Spans {

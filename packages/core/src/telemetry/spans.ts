@@ -3,7 +3,6 @@
 import {
   type Attributes,
   type Context,
-  context,
   type HrTime,
   INVALID_SPAN_CONTEXT,
   ProxyTracerProvider,
@@ -124,17 +123,6 @@ export function conversationOf({ conversationId }: Scope): SemanticAttributes {
 /** `at`: in `performance.now()`. */
 export function endSpan({ span, epoch }: OpenSpan, at: number = performance.now()): void {
   untroubled(() => span.end(timeOfDay(epoch, at)))
-}
-
-/** Runs a part of what a middleware does in a span of its own. */
-export function partSpan<Result>(
-  scope: Scope,
-  parent: Context,
-  name: string,
-  part: (open: OpenSpan) => Promise<Result>,
-): Promise<Result> {
-  const open = startSpan(scope, parent, () => ({ name }))
-  return context.with(open.context, part, undefined, open).finally(() => endSpan(open))
 }
 
 let latest = 0

@@ -18,10 +18,13 @@ export const ONCE: Promises = {
     })
   },
   'a call is executed as often as one attempt requests it, however many attempts there are': (world) => {
-    const { journal, scenario } = world
+    const { journal, scenario, places } = world
+    const warnings = places.flatMap(({ events }) => ofType(events, 'warning'))
+    const isToldToStand = (word: string) =>
+      warnings.some(({ code, message }) => code === 'compensation-failed' && message.startsWith(`${letterOf(word)}:`))
+    const isUndone = (word: string) => journal.undone.some((undo) => undo.word === word) || isToldToStand(word)
     const executed = journal.entries.filter(
-      ({ word, came }) =>
-        actsOnTheWorld(word) && came !== 'asked' && !journal.undone.some((undo) => undo.word === word),
+      ({ word, came }) => actsOnTheWorld(word) && came !== 'asked' && !isUndone(word),
     )
     const keys = new Set(executed.map(({ word, key }) => `${word} ${key}`))
     const words = [...keys].map((one) => one.split(' ')[0] ?? '')
