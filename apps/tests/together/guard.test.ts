@@ -139,7 +139,7 @@ interface Tried {
   readonly shown: number
 }
 
-/** Runs an agent with six tools, whose check has this verdict after so many milliseconds. */
+/** Runs an agent with six tools, whose check has this verdict after this many milliseconds. */
 async function tried({ options, inside = [eagerTools()], first = [] }: Shape, ms: number, verdict: GuardVerdict) {
   const journal = new Journal()
   const script = [

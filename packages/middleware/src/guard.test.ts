@@ -90,7 +90,7 @@ test('user messages after the last answer are checked, without those of middlewa
   expect(all.checked).toEqual([['one', 'two', 'three']])
 })
 
-test('a message that was sent is checked beside the first model call that has it, and an older one not again (GD1)', async () => {
+test('a message that was sent is checked during the first model call that has it, and an older one not again (GD1)', async () => {
   const { checked, input } = keeping()
   const model = scriptedModel([respond(call('wait')), hello])
   const waiting = tool({
@@ -122,7 +122,7 @@ test('a message that was sent and fails ends the run before any call of that res
   expect(ran).toEqual(['first'])
 })
 
-test('the model call waits for the verdict only as long as it lasts, and the event says how long (GD3)', async () => {
+test('the model call waits for the verdict only as long as it lasts, and the event has that time (GD3)', async () => {
   const pace = { firstToken: 30, betweenTokens: 0 }
   const times: [number, unknown][] = []
   for (const ms of [10, 50]) {

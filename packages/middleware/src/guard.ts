@@ -94,7 +94,7 @@ const OTHERS = [
  * past it. A run that stops while a check is open checks again when it is resumed.
  *
  * It is outside of all other middleware. Text that was shown before the verdict stays shown, unless there is `hold`. Tools that the provider runs are not
- * held. An agent inside a call has its own messages: give it a guard of its own.
+ * held. An agent inside a call has its own messages: give it its own guard.
  *
  * @throws {ConfigError} An option is invalid.
  */

@@ -57,7 +57,7 @@ export function requestedInput(run: Run): unknown {
 /** Whether the call of this wrap is early, and its model call has not succeeded yet. */
 export const isProvisional = (run: Run): boolean => actorOf(run).actor.call?.provisional ?? false
 
-/** Runs a part of what a middleware does in a span of its own. The model calls of the run that it receives are below that span. */
+/** Runs a part of what a middleware does in its own span. The model calls of the run that it receives are below that span. */
 export async function inSpan<R>(run: Run, name: string, part: (run: Run, open: OpenSpan) => Promise<R>): Promise<R> {
   const { state, actor } = actorOf(run)
   const { telemetry } = state

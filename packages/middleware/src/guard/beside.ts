@@ -1,4 +1,4 @@
-/** Something that is open beside a flow, and may end while the next event of the flow is awaited. */
+/** Something that is open while a flow is read, and may end while the next event of the flow is awaited. */
 
 export class Beside {
   #isOver = false
