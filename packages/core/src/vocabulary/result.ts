@@ -66,7 +66,10 @@ export interface ResultBase {
    * first: `outer/inner`.
    */
   readonly abandoned?: readonly string[]
-  /** Ids, in the same form, of calls that had started before a resume and may have been executed; they did not run again. */
+  /**
+   * Ids, in the same form, of calls that may have happened: they had started before a resume and did not run again, or their tool threw
+   * `OutcomeUnknownError`.
+   */
   readonly unknown?: readonly string[]
 }
 

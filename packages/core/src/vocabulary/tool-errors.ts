@@ -96,6 +96,20 @@ export class ToolOutputError extends ToolError {
   }
 }
 
+/**
+ * A tool throws it if it cannot know whether its call has acted, such as when a connection was lost before the answer. The model reads this, the id
+ * of the call is in `result.unknown`, and `retryTool` never executes the call again.
+ */
+export class OutcomeUnknownError extends ToolError {
+  static override readonly brand: string = 'OutcomeUnknownError'
+  /** Core reads this member, so that the errors of all copies and formats count. */
+  readonly mayHaveHappened = true
+
+  constructor(tool: string, why: string, options?: ErrorOptions) {
+    super(tool, `The result of ${tool} is unknown: ${why}. It may have happened.`, options)
+  }
+}
+
 /** The tool already executes its maximum number of calls, and has `whenFull: 'fail'`. The model reads this as an error result. */
 export class ToolBusyError extends ToolError {
   static override readonly brand: string = 'ToolBusyError'
