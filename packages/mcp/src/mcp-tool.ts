@@ -21,7 +21,7 @@ import type { Way } from './link.ts'
 import { type FullLimits, fullLimits, type Shared } from './options.ts'
 import { ProgressTap } from './progress.ts'
 import { answersIn, ask, forget, MOST_QUESTIONS, waitingOf } from './questions.ts'
-import { loadSdk, type Sdk } from './sdk.ts'
+import type { Sdk } from './sdk.ts'
 
 /** What is known of a tool that comes from a server. */
 export interface McpToolInfo {
@@ -49,21 +49,16 @@ export interface ToolOf {
   readonly name: string
   readonly effect: NonNullable<Tool['effect']>
   readonly options: Shared
-  /** Present if the client is already there. */
-  readonly sdk?: Sdk
+  readonly sdk: Sdk
 }
 
 export function mcpTool({ way, definition, name, effect, options, sdk }: ToolOf): Tool {
   const { server } = way
   const limits = fullLimits(options.limits)
-  let known = sdk
   const made = tool({
     name,
     description: definition.description ?? definition.name,
-    input: inputSchema(definition.inputSchema, (schema) => {
-      if (!known) throw new Error(`${server}: its schemas cannot be read before it is connected`)
-      return known.fromJsonSchema(schema)
-    }),
+    input: inputSchema(definition.inputSchema, (schema) => sdk.fromJsonSchema(schema)),
     effect: effect as Effect,
     ...(options.timeout !== undefined && { timeout: options.timeout }),
     async *execute(input: Record<string, unknown>, context) {
@@ -77,10 +72,6 @@ export function mcpTool({ way, definition, name, effect, options, sdk }: ToolOf)
     },
     toContent: (result: CallToolResult) => partsOf(result, limits),
   }) as Tool
-  if (!known)
-    void loadSdk().then((loaded) => {
-      known = loaded
-    })
   infos.set(made, { server, name: definition.name, annotations: definition.annotations, hash: hashOf(definition) })
   return made
 }
@@ -105,7 +96,9 @@ interface Reply {
 type Answer = CallToolResult | InputRequiredResult
 
 /** The end of a request that has no answer. */
-class LostError extends Error {}
+class LostError extends Error {
+  readonly code = 'its stream has ended'
+}
 
 /** One execution of a call, with the requests that it needs. */
 class ServerCall {
@@ -225,9 +218,9 @@ class ServerCall {
     })
     lost.catch(() => {})
     const open = calls.add({
-      lost: () => left.abort(new LostError('the stream of the answer has ended')),
+      lost: () => left.abort(new LostError()),
       resumed: () => {
-        timer ??= setTimeout(() => left.abort(new LostError('no answer')), options.lostAfter ?? 10_000)
+        timer ??= setTimeout(() => left.abort(new LostError()), options.lostAfter ?? 10_000)
       },
       elicit: (request) => this.#elicited(request, left),
     })

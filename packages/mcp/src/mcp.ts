@@ -6,6 +6,7 @@ import { McpError } from './errors.ts'
 import { toolsFor } from './known-tools.ts'
 import { Link } from './link.ts'
 import { checkMcpOptions, fullLimits, type McpOptions, type ServerOptions } from './options.ts'
+import { loadSdk } from './sdk.ts'
 import { type Listed, toolSet } from './tool-set.ts'
 
 /** What `mcp` returns. `close` closes all connections; a run that still needs one opens it again. */
@@ -47,7 +48,7 @@ export function mcp<Context = unknown>(options: McpOptions<Context>): McpMiddlew
   async function listed(name: string, server: ServerOptions<Context>, run: Run): Promise<readonly Listed[]> {
     const way = linkTo(name, server, run)
     try {
-      return [{ way, listing: await way.list() }]
+      return [{ way, listing: await way.list(), sdk: await loadSdk() }]
     } catch (error) {
       if (!server.optional || !(error instanceof McpError)) throw error
       run.warn({ code: 'mcp-server', message: error.message })

@@ -15,7 +15,7 @@ import { toolNames } from './tool-names.ts'
 export interface Listed {
   readonly way: Way
   readonly listing: Listing
-  readonly sdk?: Sdk
+  readonly sdk: Sdk
 }
 
 /**
@@ -39,8 +39,7 @@ export function toolSet(
     options.prefix,
   )
   return included.map(({ way, definition, sdk }, index) => {
-    const made = { way, definition, name: names[index] ?? '', effect: effectOf(definition, options), options }
-    return mcpTool({ ...made, ...(sdk && { sdk }) })
+    return mcpTool({ way, definition, name: names[index] ?? '', effect: effectOf(definition, options), options, sdk })
   })
 }
 
