@@ -12,7 +12,9 @@ export type Fault = 'unsent' | 'expired' | 'auth' | 'refused' | 'answered' | 'lo
 
 const UNSENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']
 
-export function faultOf({ ProtocolError, SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError }: Sdk, error: unknown): Fault {
+export function faultOf(sdk: Sdk, thrown: unknown): Fault {
+  const { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError } = sdk
+  const error = causeOf(sdk, thrown)
   if (error instanceof UnauthorizedError) return 'auth'
   if (error instanceof ProtocolError) return 'answered'
   if (error instanceof SdkHttpError) {
@@ -31,11 +33,19 @@ export function faultOf({ ProtocolError, SdkError, SdkErrorCode, SdkHttpError, U
 }
 
 /** Why a server cannot be used, without any text that it or a user has written. */
-export function reasonOf({ ProtocolError, SdkError, SdkHttpError }: Sdk, error: unknown): string {
+export function reasonOf(sdk: Sdk, thrown: unknown): string {
+  const { ProtocolError, SdkError, SdkHttpError } = sdk
+  const error = causeOf(sdk, thrown)
   if (error instanceof SdkHttpError) return `HTTP ${error.status}`
   if (error instanceof SdkError) return String(error.code)
   if (error instanceof ProtocolError) return `JSON-RPC ${error.code}`
   return codeOf(error) || (error instanceof Error ? error.name : 'unknown error')
+}
+
+/** While it finds out which protocol the server speaks, the client wraps what went wrong. */
+function causeOf({ SdkError, SdkErrorCode }: Sdk, error: unknown): unknown {
+  const isWrapped = error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed
+  return isWrapped ? (error.cause ?? error) : error
 }
 
 function codeOf(error: unknown): string {

@@ -63,8 +63,11 @@ export function mcp<Context = unknown>(options: McpOptions<Context>): McpMiddlew
   return branded('middleware', {
     name: 'mcp',
     ...(reader && { context: reader }),
-    onRun: (run) => () => {
-      for (const release of held(run).values()) release()
+    onRun(run) {
+      const holds = held(run)
+      return () => {
+        for (const release of holds.values()) release()
+      }
     },
     async beforeAgent(setup, run) {
       const lists = await Promise.all(Object.entries(servers).map(([name, server]) => listed(name, server, run)))

@@ -1,6 +1,6 @@
-import { type Checkpoint, createAgent, interrupt, tool } from '@meanwhile/core'
+import { type Checkpoint, contextOf, createAgent, interrupt, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { listed, listing, raw, trial } from '../test/in-process.ts'
 import { ran, readIn, toolsOf } from '../test/runs.ts'
@@ -56,18 +56,67 @@ test('runs share a connection and its list, side by side and one after another; 
   await servers.close()
 })
 
-test('runs of other identities have connections of their own, with their own credentials (MC1)', async () => {
-  const seen: string[] = []
-  const inner = listing([listed('one')])
-  const context = Object.assign((run: Parameters<typeof users.get>[0]) => users.get(run) ?? 'nobody', anything)
-  const users = new WeakMap<object, string>()
-  void context
-  void seen
-  void inner
-  expect(true).toBe(true)
+test('runs share a connection only with their own identity, and each sends only its own credentials (MC1)', async () => {
+  const sent = new Map<string, Set<string>>()
+  const inner = raw(({ method, params }) => {
+    if (method === 'tools/list') return { tools: [listed('who', { inputSchema: WHO })] }
+    return method === 'tools/call' ? { content: [{ type: 'text', text: String(params?.name) }] } : undefined
+  })
+  const user = contextOf(z.object({ name: z.string() }))
+  await using servers = mcp({
+    context: user,
+    servers: {
+      a: {
+        url: 'http://server.test/mcp',
+        identity: ({ name }) => name,
+        requestInit: ({ name }) => ({ headers: { authorization: `Bearer ${name}` } }),
+        async fetch(url, init) {
+          const token = new Headers(init?.headers).get('authorization') ?? ''
+          const { params } = JSON.parse(String(init?.body ?? '{}'))
+          const name = params?.arguments?.name
+          if (name !== undefined) sent.set(token, (sent.get(token) ?? new Set()).add(name))
+          return (await inner.fetch?.(url, init)) ?? new Response()
+        },
+      },
+    },
+  })
+  const names = Array.from({ length: 50 }, (_, index) => `user-${index}`)
+  await Promise.all(
+    names.map((name) => {
+      const model = scriptedModel([respond(call('who', { name })), respond(say('done'))])
+      return createAgent({ model, middleware: [servers] }).run('Go', { context: { name } })
+    }),
+  )
+  expect(sent.size).toBe(50)
+  for (const [token, users] of sent) expect([...users]).toEqual([token.replace('Bearer ', '')])
 })
 
-const anything = { '~standard': { version: 1 as const, vendor: 'test', validate: (value: unknown) => ({ value }) } }
+const WHO = { type: 'object', properties: { name: { type: 'string' } } }
+
+test('a credential per user without an identity is a ConfigError (MC1)', () => {
+  const token = () => ({ headers: {} })
+  expect(() => mcp({ servers: { a: { url: 'http://server.test', requestInit: token } } })).toThrow(
+    'servers.a.identity: is required, because requestInit depends on the context of the run',
+  )
+})
+
+test('an idle connection is closed, and the next run opens another one (MC1)', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    const { server, now } = changing([listed('one')])
+    await using servers = mcp({ servers: { a: { ...server, idleAfter: 1_000 } } })
+    const go = () => createAgent({ model: scriptedModel([respond(say('done'))]), middleware: [servers] }).run('Go')
+    await go()
+    await vi.advanceTimersByTimeAsync(999)
+    await go()
+    expect(now.connects).toBe(1)
+    await vi.advanceTimersByTimeAsync(2_000)
+    await go()
+    expect(now.connects).toBe(2)
+  } finally {
+    vi.useRealTimers()
+  }
+})
 
 const ask = tool({
   name: 'ask',
