@@ -2,7 +2,7 @@
 
 import type { PriorDiscovery } from '@modelcontextprotocol/client'
 import { type Connection, connect, mayRedirect } from './connection.ts'
-import { McpAuthError, McpConnectionError } from './errors.ts'
+import { McpAuthError, McpConnectionError, McpError } from './errors.ts'
 import { faultOf, reasonOf } from './faults.ts'
 import { type Listing, listTools } from './list-tools.ts'
 import type { FullLimits, ServerOptions } from './options.ts'
@@ -85,30 +85,27 @@ export class Link<Context> implements Way {
 
   /** The tools of the server. Asks again after the server has said that they have changed, or if it never says so. */
   async list(): Promise<Listing> {
-    const connection = await this.connection()
-    if (this.#listing) return this.#listing
-    const listing = listTools(connection, this.server, this.#options.limits)
-    this.#listing = listing
-    const { client } = connection
-    const isTold = client.getProtocolEra() === 'modern' ? client.autoOpenedSubscription !== undefined : true
-    const keeps = isTold && client.getServerCapabilities()?.tools?.listChanged === true
-    void listing.then(
-      () => keeps || this.#forget(listing),
-      () => this.#forget(listing),
-    )
-    return this.#tried(connection, listing)
+    for (let tries = 1; ; tries++) {
+      const connection = await this.connection()
+      const { client, sdk } = connection
+      const listing = this.#listing ?? listTools(connection, this.server, this.#options.limits)
+      this.#listing = listing
+      try {
+        const found = await listing
+        const hears = client.getProtocolEra() === 'legacy' || client.autoOpenedSubscription !== undefined
+        if (!hears || !client.getServerCapabilities()?.tools?.listChanged) this.#forget(listing)
+        return found
+      } catch (error) {
+        this.#forget(listing)
+        const isOver = !['unsent', 'expired', 'lost'].includes(faultOf(sdk, error))
+        if (error instanceof McpError || isOver || tries === TRIES) throw this.#named(sdk, error)
+        this.drop(connection)
+      }
+    }
   }
 
   #forget(listing: Promise<Listing>): void {
     if (this.#listing === listing) this.#listing = undefined
-  }
-
-  async #tried<Result>(connection: Connection, work: Promise<Result>): Promise<Result> {
-    try {
-      return await work
-    } catch (error) {
-      throw this.#named(connection.sdk, error)
-    }
   }
 
   async close(): Promise<void> {
@@ -145,7 +142,7 @@ export class Link<Context> implements Way {
 
   /** The error with the name of the server. It has no cause, because the client's errors contain addresses and answers. */
   #named(sdk: Connection['sdk'], error: unknown): unknown {
-    if (error instanceof McpConnectionError || (error instanceof Error && 'server' in error)) return error
+    if (error instanceof McpError) return error
     const { options, context } = this.#options
     if (faultOf(sdk, error) === 'auth')
       return new McpAuthError(this.server, mayRedirect(options, context) ? 'redirect' : 'configure')

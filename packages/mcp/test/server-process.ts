@@ -15,6 +15,7 @@ function note(line: object): void {
   appendFileSync(JOURNAL, `${JSON.stringify({ pid: process.pid, ...line })}\n`)
 }
 
+note({ what: 'start' })
 const [port] = process.argv.slice(2)
 if (port === undefined) serveStdio(() => trialServer(note))
 else {
