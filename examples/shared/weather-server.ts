@@ -1,6 +1,6 @@
 /** An MCP server in its own process. It speaks over its standard input and output. */
 
-import { inputRequired, McpServer } from '@modelcontextprotocol/server'
+import { acceptedContent, inputRequired, McpServer } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { z } from 'zod'
 
@@ -19,13 +19,15 @@ serveStdio(() => {
     'book_trip',
     { description: 'Books a trip.', inputSchema: z.object({ city: z.string() }) },
     ({ city }, { mcpReq }) => {
-      const answer = mcpReq.inputResponses?.sure
-      if (answer === undefined) {
-        const form = { message: `Book a trip to ${city}?`, requestedSchema: z.object({ nights: z.number() }) }
+      const { inputResponses } = mcpReq
+      const stay = z.object({ nights: z.number() })
+      if (!inputResponses) {
+        const form = { message: `Book a trip to ${city}?`, requestedSchema: stay }
         return inputRequired({ inputRequests: { sure: inputRequired.elicit(form) } })
       }
-      const isBooked = 'action' in answer && answer.action === 'accept'
-      return { content: [{ type: 'text', text: isBooked ? `The trip to ${city} is booked.` : 'Nothing is booked.' }] }
+      const nights = acceptedContent(inputResponses, 'sure', stay)?.nights
+      const booked = nights === undefined ? 'Nothing is booked.' : `${nights} nights in ${city} are booked.`
+      return { content: [{ type: 'text', text: booked }] }
     },
   )
   return server

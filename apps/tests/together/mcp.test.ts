@@ -41,7 +41,7 @@ async function cutAfterCall(name: string, options: Omit<McpOptions, 'servers'>) 
   const { server, did } = store()
   await using servers = mcp({ servers: { store: server }, ...options })
   const asking = respond(call(name, { key: 'k' }), say('and more'), cut())
-  const model = scriptedModel([asking, respond(say('done'))], { pace: { betweenTokens: 20 } })
+  const model = scriptedModel([asking, respond(say('done'))], { pace: { firstToken: 0, betweenTokens: 20 } })
   await collect(createAgent({ model, middleware: [servers, retryModel({ baseDelay: 1 }), eagerTools()] }).stream('Go'))
   return did
 }

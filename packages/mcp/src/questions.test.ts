@@ -1,5 +1,5 @@
 import { type AgentOptions, AnswerError, type Checkpoint, createAgent, type Json } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/core/testing'
 import { McpServer } from '@modelcontextprotocol/server'
 import { expect, test } from 'vitest'
 import { listed, listing, served, trial } from '../test/in-process.ts'
@@ -14,7 +14,7 @@ async function resumed(options: McpOptions, checkpoint: Checkpoint, answers: Rec
   return await createAgent({ model, ...more, middleware: [servers] }).resume(saved, answers).result
 }
 
-async function asked(options: McpOptions, ...calls: Parameters<typeof respond>) {
+async function asked(options: McpOptions, ...calls: readonly ScriptStep[]) {
   const { result, error } = await ran(options, calls)
   if (result?.status !== 'interrupted') throw error ?? new Error(`the run is ${result?.status}`)
   return { checkpoint: result.checkpoint, interrupts: result.interrupts, id: result.interrupts[0]?.id ?? '' }

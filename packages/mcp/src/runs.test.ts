@@ -1,5 +1,5 @@
 import { type Checkpoint, contextOf, createAgent, interrupt, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/core/testing'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { listed, listing, raw, trial } from '../test/in-process.ts'
@@ -126,7 +126,7 @@ const ask = tool({
 })
 
 /** A run that stops with a question, and its resume by an agent with other servers. The model then makes these calls. */
-async function acrossProcesses(before: McpOptions, after: McpOptions, ...calls: Parameters<typeof respond>) {
+async function acrossProcesses(before: McpOptions, after: McpOptions, ...calls: readonly ScriptStep[]) {
   const first = await ran(before, [call('ask', {})], { tools: [ask] })
   if (first.result?.status !== 'interrupted') throw first.error ?? new Error('no question')
   const checkpoint = JSON.parse(JSON.stringify(first.result.checkpoint)) as Checkpoint

@@ -1,10 +1,8 @@
 /** Runs of agents whose tools come from servers. */
 
 import { type AgentOptions, type AgentResult, createAgent, type ToolMessage, textOf } from '@meanwhile/core'
-import { collect, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { collect, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/core/testing'
 import { type McpOptions, mcp } from '../src/index.ts'
-
-type Calls = Parameters<typeof respond>
 
 /** What the model has read of its calls. */
 export function readIn(result: AgentResult | undefined): readonly string[] {
@@ -13,7 +11,7 @@ export function readIn(result: AgentResult | undefined): readonly string[] {
 }
 
 /** A run in which the model makes these calls in one step. `tools` are the definitions that it gets. */
-export async function ran(options: McpOptions, calls: Calls, more: Partial<AgentOptions> = {}) {
+export async function ran(options: McpOptions, calls: readonly ScriptStep[], more: Partial<AgentOptions> = {}) {
   await using servers = mcp(options)
   const model = scriptedModel([respond(...calls), respond(say('done'))])
   const agent = createAgent({ model, ...more, middleware: [servers, ...(more.middleware ?? [])] })

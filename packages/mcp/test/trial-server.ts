@@ -69,9 +69,8 @@ export function trialServer(note: (line: object) => void): McpServer {
     async ({ amount }, { mcpReq }) => {
       const { inputResponses } = mcpReq
       note({ tool: 'pay', what: 'enter', amount, state: mcpReq.requestState() })
-      const given = inputResponses?.confirm
-      if (given && 'action' in given && given.action !== 'accept')
-        return { ...text(`not paid: ${given.action}`), isError: true }
+      const said = z.object({ action: z.enum(['decline', 'cancel']) }).safeParse(inputResponses?.confirm)
+      if (said.success) return { ...text(`not paid: ${said.data.action}`), isError: true }
       if (acceptedContent(inputResponses, 'confirm', confirm)?.confirm !== true)
         return inputRequired({
           requestState: `quote-${amount}`,
