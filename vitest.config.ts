@@ -20,7 +20,7 @@ function path(file: string): string {
   return fileURLToPath(new URL(file, import.meta.url))
 }
 
-const MODEL = path('packages/core/src/testing/scripted-model.ts')
+const MODEL = path('packages/assemble/src/testing/scripted-model.ts')
 const WATCHED = path('apps/tests/requests/watched-models.ts')
 
 /** Tests get scripted models that are known to the check of their requests, from whatever package they are. */
@@ -28,7 +28,7 @@ const watchedModels: Plugin = {
   name: 'watched-models',
   enforce: 'pre',
   resolveId: (source, importer) =>
-    importer === path('packages/core/src/testing.ts') && source.endsWith('/scripted-model.ts')
+    importer === path('packages/assemble/src/testing.ts') && source.endsWith('/scripted-model.ts')
       ? '\0watched-models'
       : null,
   load: (id) =>

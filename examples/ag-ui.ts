@@ -2,8 +2,8 @@
 // without a key, a mocked endpoint.
 
 import { HttpAgent, type Message } from '@ag-ui/client'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say } from '@meanwhile/core/testing'
 import { approve } from '@meanwhile/middleware'
 import { createThreads, memoryThreads } from '@meanwhile/threads'
 import { agUiHandler } from '@meanwhile/ui/ag-ui'

@@ -3,7 +3,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { createOpenAI } from '@ai-sdk/openai'
-import { call, respond, say } from '@meanwhile/core/testing'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { eager } from '@meanwhile/eager-tools/ai-sdk'
 import { mockModels } from '@meanwhile/harness'
 import { isStepCount, streamText, tool } from 'ai'

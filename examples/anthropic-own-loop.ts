@@ -3,8 +3,8 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import Anthropic from '@anthropic-ai/sdk'
+import { call, fail, respond, say } from '@meanwhile/assemble/testing'
 import { tool } from '@meanwhile/core'
-import { call, fail, respond, say } from '@meanwhile/core/testing'
 import { createToolExecutor } from '@meanwhile/eager-tools'
 import { serveModels } from '@meanwhile/harness/server'
 import { messagesWire } from '@meanwhile/models/anthropic'

@@ -1,7 +1,7 @@
 // The shortest tool that asks a question: the run ends with the question, and continues with the answer.
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, interrupt, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { z } from 'zod'
 
 const book = tool({

@@ -2,8 +2,8 @@
 // environment it calls the real model; without a key, a mocked endpoint.
 
 import { setTimeout as wait } from 'node:timers/promises'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, memoryStore, tool } from '@meanwhile/core'
-import { call, respond, say } from '@meanwhile/core/testing'
 import { z } from 'zod'
 import { modelOr } from './shared/model.ts'
 

@@ -2,8 +2,8 @@
 // a key, a mocked endpoint.
 
 import { Chat } from '@ai-sdk/react'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say } from '@meanwhile/core/testing'
 import { approve } from '@meanwhile/middleware'
 import { createThreads, memoryThreads } from '@meanwhile/threads'
 import { type ChatMessage, chatHandler } from '@meanwhile/ui/ai-sdk'

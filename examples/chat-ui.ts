@@ -1,8 +1,8 @@
 // A chat for `useChat` of the AI SDK: one handler with all routes, and a page that uses them. With a key in the environment it calls the
 // real model; without a key, a mocked endpoint.
 
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say } from '@meanwhile/core/testing'
 import { approve } from '@meanwhile/middleware'
 import { createThreads, memoryThreads } from '@meanwhile/threads'
 import { chatHandler } from '@meanwhile/ui/ai-sdk'

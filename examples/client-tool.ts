@@ -1,7 +1,7 @@
 // A tool without `execute` runs elsewhere: in a browser, or by a person. The run ends with the call as its question.
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, type Json, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { z } from 'zod'
 
 const choose = tool({

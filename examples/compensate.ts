@@ -2,7 +2,7 @@
 // No key: an endpoint of the harness answers.
 
 import { createOpenAI } from '@ai-sdk/openai'
-import { call, respond, say } from '@meanwhile/core/testing'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { eager } from '@meanwhile/eager-tools/ai-sdk'
 import { mockModels } from '@meanwhile/harness'
 import { streamText, tool } from 'ai'

@@ -1,7 +1,7 @@
 // One agent for many tenants. Each run gets its context, and each tool receives only the part that its schema names.
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { agentTool, contextOf, createAgent, type Middleware, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { z } from 'zod'
 
 interface Db {

@@ -1,7 +1,7 @@
 // What a run costs: its tokens times the prices of your provider. No price is built in.
 
+import { end, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, type Usage } from '@meanwhile/core'
-import { end, respond, say, scriptedModel } from '@meanwhile/core/testing'
 
 /** Dollars per million tokens. These are examples: use those of your provider. */
 const price = { input: 1.25, cacheRead: 0.125, cacheWrite: 1.25, output: 10 }

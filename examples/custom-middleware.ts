@@ -1,8 +1,8 @@
 // Your own middleware: a hook with state in the run, and a wrap around each call. With a key in the environment it calls the
 // real model; without a key, a mocked endpoint.
 
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, type Middleware, runLocal, tool } from '@meanwhile/core'
-import { call, respond, say } from '@meanwhile/core/testing'
 import { earlyStop, retryModel } from '@meanwhile/middleware'
 import { z } from 'zod'
 import { modelOr } from './shared/model.ts'

@@ -1,8 +1,8 @@
 // A chat for a server that stops a request when its client leaves, such as Cloudflare Workers: the rest of the turn runs in `waitUntil`.
 // Below it the example plays the platform and a client that leaves after the first bytes.
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { createThreads, memoryThreads } from '@meanwhile/threads'
 import { chatHandler } from '@meanwhile/ui/ai-sdk'

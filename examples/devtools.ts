@@ -1,15 +1,16 @@
 // A run that the devtools show while it happens: `npm run devtools` in another terminal (docs/devtools.md). Without them it runs as before.
 
 import { setTimeout as wait } from 'node:timers/promises'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say } from '@meanwhile/core/testing'
 import { devtools } from '@meanwhile/devtools/processor'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { NodeSDK } from '@opentelemetry/sdk-node'
 import { z } from 'zod'
 import { modelOr } from './shared/model.ts'
 
-const sdk = new NodeSDK({ serviceName: 'trip-planner', spanProcessors: [devtools()] })
+// No metrics: the page drops them, and without a page the SDK waits eight seconds for it at the end.
+const sdk = new NodeSDK({ serviceName: 'trip-planner', spanProcessors: [devtools()], metricReaders: [] })
 sdk.start()
 
 const weather = tool({

@@ -1,7 +1,7 @@
 // Answers from documents, and names where each sentence comes from. The search only reads, so it starts while the model is still writing.
 
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { z } from 'zod'
 import { modelOr } from './shared/model.ts'

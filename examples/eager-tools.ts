@@ -1,8 +1,8 @@
 // The same agent twice, waiting and eager: the model first calls a slow tool, and continues streaming. With a key in the
 // environment it calls the real model; without a key, a mocked endpoint.
 
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { z } from 'zod'
 import { modelOr } from './shared/model.ts'

@@ -2,8 +2,8 @@
 // needs. The model writes a long question after the path; the file is already open when the question is complete.
 
 import { setTimeout as wait } from 'node:timers/promises'
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { z } from 'zod'
 

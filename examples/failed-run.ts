@@ -1,8 +1,8 @@
 // A run fails after its tool has run. `error.messages` has its history up to the failure: store it as the input of the next run, which
 // then need not call the tool again.
 
+import { call, fail, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { AgentError, createAgent, type Message, tool } from '@meanwhile/core'
-import { call, fail, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { z } from 'zod'
 
 const book = tool({

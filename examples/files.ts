@@ -1,7 +1,7 @@
 // Images in a message of the user, and in the result of a tool.
 
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say } from '@meanwhile/core/testing'
 import { z } from 'zod'
 import { modelOr } from './shared/model.ts'
 

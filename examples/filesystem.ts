@@ -3,8 +3,8 @@
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, textOf } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { filesystem } from '@meanwhile/middleware'
 import { directoryBackend } from '@meanwhile/middleware/directory'
 

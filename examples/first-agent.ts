@@ -1,7 +1,7 @@
 // The smallest program: an agent, a tool, and a scripted model. It needs only core and a schema library.
 
+import { call, end, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, end, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { z } from 'zod'
 
 const add = tool({

@@ -1,7 +1,7 @@
 // An agent with one tool. With OPENAI_API_KEY set it calls the real model; without it, a mocked endpoint on the same wire.
 
+import { call, end, respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, end, respond, say } from '@meanwhile/core/testing'
 import { mockModels } from '@meanwhile/harness'
 import { openai } from '@meanwhile/models/openai'
 import OpenAI from 'openai'

@@ -4,9 +4,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { call, respond, type ScriptResponse, say } from '@meanwhile/assemble/testing'
 import { type Agent, createAgent, interrupt, tool } from '@meanwhile/core'
 import { fileStore } from '@meanwhile/core/stores/file'
-import { call, respond, type ScriptResponse, say } from '@meanwhile/core/testing'
 import { z } from 'zod'
 import { modelOr } from './shared/model.ts'
 

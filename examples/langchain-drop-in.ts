@@ -3,7 +3,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { ChatOpenAI } from '@langchain/openai'
-import { call, respond, say } from '@meanwhile/core/testing'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { eager } from '@meanwhile/eager-tools/langchain'
 import { mockModels } from '@meanwhile/harness'
 import { createAgent, tool } from 'langchain'

@@ -3,7 +3,7 @@
 
 import { fileURLToPath } from 'node:url'
 import { createAgent } from '@meanwhile/core'
-import { call, respond, say } from '@meanwhile/core/testing'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { mcp } from '@meanwhile/mcp'
 import { modelOr } from './shared/model.ts'

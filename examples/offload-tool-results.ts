@@ -1,7 +1,7 @@
 // A result that is too large for the context: the model reads its beginning, and searches the rest.
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, textOf, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { filesystem, memoryBackend, offloadToolResults } from '@meanwhile/middleware'
 import { z } from 'zod'
 

@@ -1,7 +1,7 @@
 // A run of the OpenAI Agents SDK that the devtools show while it happens: `npm run devtools` in another terminal (docs/devtools.md). No key: an
 // endpoint of the harness answers.
 
-import { call, respond, say } from '@meanwhile/core/testing'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { agentsTraceProcessor } from '@meanwhile/devtools/openai-agents'
 import { devtools } from '@meanwhile/devtools/processor'
 import { mockModels } from '@meanwhile/harness'

@@ -2,7 +2,7 @@
 // still streams; `book` is not declared, so the SDK starts it as usual. No key: an endpoint of the harness answers.
 
 import { setTimeout as wait } from 'node:timers/promises'
-import { call, respond, say } from '@meanwhile/core/testing'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { eager } from '@meanwhile/eager-tools/openai-agents'
 import { mockModels } from '@meanwhile/harness'
 import { Agent, OpenAIProvider, Runner, tool } from '@openai/agents'

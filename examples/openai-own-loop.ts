@@ -2,8 +2,8 @@
 // real model; without it, a server of the harness on the same wire.
 
 import { setTimeout as wait } from 'node:timers/promises'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { tool } from '@meanwhile/core'
-import { call, respond, say } from '@meanwhile/core/testing'
 import { createToolExecutor } from '@meanwhile/eager-tools'
 import { serveModels } from '@meanwhile/harness/server'
 import { chatWire } from '@meanwhile/models/openai'

@@ -1,8 +1,8 @@
 // Effects decide which calls start early; your own policy can overrule them. At the end it prints the time that was saved.
 
 import { setTimeout as wait } from 'node:timers/promises'
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { z } from 'zod'
 

@@ -1,9 +1,9 @@
 // Checkpoints in PostgreSQL: a run asks on one machine and is answered on another. It uses the database of DATABASE_URL, or its own
 // server if PostgreSQL is installed.
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, interrupt, tool } from '@meanwhile/core'
 import { postgresStore, setUpPostgres } from '@meanwhile/core/stores/postgres'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { NoPostgresError, startCluster } from '@meanwhile/postgres-cluster'
 import { Pool } from 'pg'
 import { z } from 'zod'

@@ -2,8 +2,8 @@
 // user from the context of the run, not from the model.
 
 import { DatabaseSync } from 'node:sqlite'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { z } from 'zod'
 import { modelOr } from './shared/model.ts'

@@ -2,7 +2,7 @@
 // words and goes on: the reader gets one text, and the mail is sent once. No key: endpoints of the harness answer.
 
 import { createOpenAI } from '@ai-sdk/openai'
-import { call, respond, say } from '@meanwhile/core/testing'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { resilient } from '@meanwhile/eager-tools/ai-sdk'
 import { mockModels } from '@meanwhile/harness'
 import { isStepCount, streamText, tool } from 'ai'

@@ -1,8 +1,8 @@
 // An answer with a schema: the model looks something up, and its answer is validated. With a key in the
 // environment it calls the real model; without a key, a mocked endpoint.
 
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say } from '@meanwhile/core/testing'
 import { z } from 'zod'
 import { modelOr } from './shared/model.ts'
 

@@ -3,8 +3,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { call, collect, fail, respond, say } from '@meanwhile/assemble/testing'
 import { type Agent, createAgent, type Tool, tool } from '@meanwhile/core'
-import { call, collect, fail, respond, say } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { mockModels } from '@meanwhile/harness'
 import { assertBefore, assertRanOnce, assertTranscript, watchTools } from '@meanwhile/harness/assert'

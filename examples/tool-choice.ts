@@ -1,8 +1,8 @@
 // `toolChoice` of an agent applies to every step. This model must first look something up and is free after that: a wrap sets it only for
 // the first step.
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, type Middleware, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { z } from 'zod'
 
 const search = tool({

@@ -1,8 +1,8 @@
 // What your own tests can check in spans: the tree, which call belongs to which model call, what overlapped, and that nothing private was sent.
 // The exporter is real; the collector is the harness's receiver. Any test runner works: failed checks throw.
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import {
   assertChildOf,

@@ -2,8 +2,8 @@
 // shows how to start it). Ctrl-C loses none.
 
 import { setTimeout as wait } from 'node:timers/promises'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { spanOutline } from '@meanwhile/harness/otlp'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'

@@ -1,7 +1,7 @@
 // A tool with an undo function, in an agent. Its call starts early, the response breaks off, and `compensate` undoes the call.
 
+import { call, cut, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, cut, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { z } from 'zod'
 

@@ -1,8 +1,8 @@
 // A wrap that reads each event of a model call and passes it on: it measures the time to the first text, and counts the deltas. With a
 // key in the environment it calls the real model; without a key, a mocked endpoint.
 
+import { respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, type Middleware, map } from '@meanwhile/core'
-import { respond, say } from '@meanwhile/core/testing'
 import { modelOr } from './shared/model.ts'
 
 const stopwatch: Middleware = {

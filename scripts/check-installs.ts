@@ -36,7 +36,7 @@ const TIME = 600_000
 interface Bench {
   /** The tarballs, under the name `meanwhile`, as pages have them. */
   readonly folder: string
-  readonly tarballs: ReadonlyMap<string, string>
+  readonly tarballs: ReadonlyMap<string, readonly string[]>
   /** The address of the stand-in model. */
   readonly model: string
 }
@@ -105,16 +105,19 @@ async function succeeds(name: string, args: readonly string[], cwd: string, env:
   return out
 }
 
-/** By the name of the package. */
-async function packed(into: string): Promise<ReadonlyMap<string, string>> {
-  const names = globSync('packages/*/package.json').map(dirname)
-  const tarballs = new Map<string, string>()
-  for (const name of names) {
-    const printed = await output('npm', ['pack', '--json', '--pack-destination', into, `./${name}`])
-    const [{ name: of, filename }] = JSON.parse(printed) as [{ name: string; filename: string }]
-    tarballs.set(of, join(into, filename))
+/** By the name of a package: its tarball, and those of our packages on which it depends. */
+async function packed(into: string): Promise<ReadonlyMap<string, readonly string[]>> {
+  const own = new Map<string, string>()
+  const needed = new Map<string, readonly string[]>()
+  for (const file of globSync('packages/*/package.json')) {
+    const printed = await output('npm', ['pack', '--json', '--pack-destination', into, `./${dirname(file)}`])
+    const [{ name, filename }] = JSON.parse(printed) as [{ name: string; filename: string }]
+    const { dependencies = {} } = JSON.parse(readFileSync(file, 'utf8')) as Manifest
+    own.set(name, join(into, filename))
+    needed.set(name, [name, ...Object.keys(dependencies)])
   }
-  return tarballs
+  const tarballsOf = (names: readonly string[]) => names.flatMap((name) => own.get(name) ?? [])
+  return new Map([...needed].map(([name, names]) => [name, tarballsOf(names)]))
 }
 
 const asked = process.argv.slice(2)

@@ -3,7 +3,7 @@
  * wires, which shows that they need nothing except a key.
  */
 
-import { call, respond, say } from '@meanwhile/core/testing'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import type { JournalEntry, ScriptedReply } from '@meanwhile/harness'
 import { type ModelServer, serveModels } from '@meanwhile/harness/server'
 import { z } from 'zod'

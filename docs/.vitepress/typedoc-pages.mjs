@@ -14,7 +14,7 @@ const TOPICS = [
   ['Tools', /tool|effect|resource-keys|call-options|output-limits/],
   ['Messages and events', /message|events|warning/],
   ['Questions and checkpoints', /interrupt|checkpoint|saved-run/],
-  ['Models and streams', /vocabulary\/model\.ts|assemble\//],
+  ['Models', /vocabulary\/model\.ts/],
   ['Middleware', /middleware|gate|run-local|context-of|option-checks|flow\//],
   ['Telemetry', /telemetry|span-content|semconv/],
   ['Agents and runs', /./],
@@ -26,7 +26,7 @@ const ORDER = [
   'Messages and events',
   'Questions and checkpoints',
   'Middleware',
-  'Models and streams',
+  'Models',
   'Telemetry',
   'Errors',
 ]

@@ -1,7 +1,7 @@
 // Several agents work on one question at once, and another agent combines their answers. One signal stops them all.
 
+import { respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { createAgent } from '@meanwhile/core'
-import { respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 
 const expert = (name: string, ms: number, answer: string) =>
   createAgent({

@@ -1,7 +1,7 @@
 // A writer and a critic take turns until the critic has no more advice, or three rounds are over.
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { z } from 'zod'
 
 const writer = createAgent({

@@ -1,7 +1,7 @@
 // Agents in sequence: the answer of one is the input of the next. A sequence is plain TypeScript.
 
+import { respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { type Agent, createAgent } from '@meanwhile/core'
-import { respond, say, scriptedModel } from '@meanwhile/core/testing'
 
 const writer = (name: string, instructions: string, answer: string) =>
   createAgent({ name, instructions, model: scriptedModel([respond(say(answer))]) })

@@ -1,8 +1,8 @@
 // An orchestrator with two sub-agents: they are its tools, and it decides which one to call. Their events have a path, and their usage counts
 // towards its own. With a key in the environment they call the real model; without a key, mocked endpoints.
 
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { agentTool, createAgent, tool } from '@meanwhile/core'
-import { call, respond, say } from '@meanwhile/core/testing'
 import { z } from 'zod'
 import { modelOr } from '../shared/model.ts'
 

@@ -1,5 +1,5 @@
+import { call, cut, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { type AgentResult, createAgent, type Run, type Tool, textOf, tool } from '@meanwhile/core'
-import { call, cut, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { approve, retryModel } from '@meanwhile/middleware'
 import fc from 'fast-check'

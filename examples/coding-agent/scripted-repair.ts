@@ -1,6 +1,6 @@
 /** The responses of a scripted model: it finds the fault, repairs it, and runs the tests again. */
 
-import { call, respond, say } from '@meanwhile/core/testing'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import type { ScriptedReply } from '@meanwhile/harness'
 
 const read = (path: string) => call('read_file', { path })

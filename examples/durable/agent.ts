@@ -1,9 +1,9 @@
 // The agent and the durable runs, for all processes.
 
 import { setTimeout as wait } from 'node:timers/promises'
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, interrupt, type Message, tool } from '@meanwhile/core'
 import { postgresStore } from '@meanwhile/core/stores/postgres'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { durableRuns } from '@meanwhile/durable'
 import { pgBossEngine } from '@meanwhile/durable/pg-boss'
 import { eagerTools } from '@meanwhile/eager-tools'

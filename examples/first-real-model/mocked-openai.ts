@@ -1,6 +1,6 @@
 /** Without OPENAI_API_KEY: an endpoint that replaces OpenAI's for all requests of the global `fetch`. */
 
-import { call, respond, say } from '@meanwhile/core/testing'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { mockModels } from '@meanwhile/harness'
 
 if (!process.env.OPENAI_API_KEY) {

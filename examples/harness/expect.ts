@@ -1,6 +1,6 @@
 // A scripted response may state what its request must contain; another request gets a status 500 that shows the difference.
 
-import { respond, say } from '@meanwhile/core/testing'
+import { respond, say } from '@meanwhile/assemble/testing'
 import { mockModels } from '@meanwhile/harness'
 
 const sunny = respond(say('Sunny.'))

@@ -1,6 +1,6 @@
 // A connection that breaks, raw bytes, and an answer that is not a stream.
 
-import { respond, say } from '@meanwhile/core/testing'
+import { respond, say } from '@meanwhile/assemble/testing'
 import { mockModels, rawResponse } from '@meanwhile/harness'
 
 const mock = mockModels({

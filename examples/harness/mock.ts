@@ -1,6 +1,6 @@
 // A mocked endpoint, called by the official client: it first answers with a busy status, and records every write.
 
-import { call, fail, respond, say } from '@meanwhile/core/testing'
+import { call, fail, respond, say } from '@meanwhile/assemble/testing'
 import { mockModels } from '@meanwhile/harness'
 import OpenAI from 'openai'
 

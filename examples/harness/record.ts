@@ -1,7 +1,7 @@
 // Real traffic, recorded without its secrets, and replayed ten times as fast.
 
 import { readFile, rm } from 'node:fs/promises'
-import { respond, say } from '@meanwhile/core/testing'
+import { respond, say } from '@meanwhile/assemble/testing'
 import { mockModels, recordModels, replayRecording } from '@meanwhile/harness'
 import OpenAI from 'openai'
 

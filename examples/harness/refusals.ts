@@ -1,6 +1,6 @@
 // Requests that providers refuse: a mock answers with their words, and the test fails; a script may expect it.
 
-import { respond, say } from '@meanwhile/core/testing'
+import { respond, say } from '@meanwhile/assemble/testing'
 import { mockModels, refused } from '@meanwhile/harness'
 import { refusals } from '@meanwhile/harness/rules'
 import OpenAI from 'openai'

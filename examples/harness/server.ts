@@ -1,6 +1,6 @@
 // Models on a plain HTTP server in a separate process, with the times of every write.
 
-import { respond, say } from '@meanwhile/core/testing'
+import { respond, say } from '@meanwhile/assemble/testing'
 import { spawnModelServer } from '@meanwhile/harness/server'
 import OpenAI from 'openai'
 

@@ -1,7 +1,7 @@
 // Half a minute that takes no time: the clock advances only when you move it.
 
 import { setImmediate } from 'node:timers/promises'
-import { respond, say } from '@meanwhile/core/testing'
+import { respond, say } from '@meanwhile/assemble/testing'
 import { mockModels, virtualClock } from '@meanwhile/harness'
 import OpenAI from 'openai'
 

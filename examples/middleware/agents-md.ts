@@ -1,7 +1,7 @@
 // Instructions of a project, read from its root folder down to the working folder.
 
+import { respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, textOf } from '@meanwhile/core'
-import { respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { agentsMd, memoryBackend } from '@meanwhile/middleware'
 
 const backend = memoryBackend({

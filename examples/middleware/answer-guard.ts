@@ -1,7 +1,7 @@
 // Joins the parts of an answer that was cut off, and then runs your own check.
 
+import { end, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, textOf } from '@meanwhile/core'
-import { end, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { answerGuard } from '@meanwhile/middleware'
 
 const agent = createAgent({

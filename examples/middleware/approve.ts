@@ -1,8 +1,8 @@
 // Two orders wait for approval: the run stops with both questions, and a resume, in any process, has the answers. With a key in
 // the environment it calls the real model; without a key, a mocked endpoint.
 
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say } from '@meanwhile/core/testing'
 import { type Approval, type ApprovalQuestion, approve, isPendingApproval } from '@meanwhile/middleware'
 import { z } from 'zod'
 import { modelOr } from '../shared/model.ts'

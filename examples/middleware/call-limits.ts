@@ -1,7 +1,7 @@
 // At most three model calls and one search; then the model must answer with what it has found.
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { callLimits } from '@meanwhile/middleware'
 import { z } from 'zod'
 

@@ -1,7 +1,7 @@
 // Long results fill the history. Above 500 tokens all results except those of the last step are emptied.
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, textOf, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { clearToolResults } from '@meanwhile/middleware'
 import { z } from 'zod'
 

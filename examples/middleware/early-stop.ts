@@ -1,7 +1,7 @@
 // A model that never stops calling tools: after two steps it must answer, without tools.
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { earlyStop } from '@meanwhile/middleware'
 import { z } from 'zod'
 

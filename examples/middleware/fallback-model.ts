@@ -1,7 +1,7 @@
 // Two models: when the first fails the second one is called, for the rest of the run.
 
+import { call, fail, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, fail, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { fallbackModel, retryModel } from '@meanwhile/middleware'
 import { z } from 'zod'
 

@@ -1,7 +1,7 @@
 // A conversation that was stored while a call had no result. Providers refuse it unless it is completed.
 
+import { respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, HistoryError, type Message, textOf } from '@meanwhile/core'
-import { respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { patchToolCalls } from '@meanwhile/middleware'
 
 const stored: readonly Message[] = [

@@ -1,7 +1,7 @@
 // The model makes a plan, starts a task, and reads which tasks still wait. The model is scripted: a real one makes its own plan.
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, textOf } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { planTasks } from '@meanwhile/middleware'
 
 const agent = createAgent({

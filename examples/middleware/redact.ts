@@ -1,7 +1,7 @@
 // Secrets stay here: the model and the user see masks, and the tool gets the original text.
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, textOf, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { redact, secretPatterns } from '@meanwhile/middleware'
 import { z } from 'zod'
 

@@ -1,7 +1,7 @@
 // A model call that fails twice and is repeated, inside one step.
 
+import { fail, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent } from '@meanwhile/core'
-import { fail, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { retryModel } from '@meanwhile/middleware'
 
 const agent = createAgent({

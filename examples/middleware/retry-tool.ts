@@ -1,7 +1,7 @@
 // A tool that fails twice. It only reads, so it may run again; a tool that books a table would have to be named.
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { retryTool } from '@meanwhile/middleware'
 import { z } from 'zod'
 

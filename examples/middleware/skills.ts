@@ -1,7 +1,7 @@
 // The model sees the description of a skill that fits its task, reads the skill, and follows it.
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { memoryBackend, skills } from '@meanwhile/middleware'
 
 const backend = memoryBackend({

@@ -1,7 +1,7 @@
 // The standard list, with a second model and your own limit, and with eager tools inside.
 
+import { call, cut, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, cut, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { standard } from '@meanwhile/middleware'
 import { z } from 'zod'

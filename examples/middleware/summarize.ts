@@ -1,7 +1,7 @@
 // A long conversation: a summary replaces its oldest part before the model is called. A cheap model may write the summary.
 
+import { respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, type Message, textOf } from '@meanwhile/core'
-import { respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { summarize } from '@meanwhile/middleware'
 
 const cheap = scriptedModel([respond(say('The user is Ada, who counts birds. So far: 3 owls, 2 wrens.'))])

@@ -1,7 +1,7 @@
 // Each attempt of the model may take 100 ms, and a tool 50. retryModel comes first in the list, so an attempt that takes too long is repeated.
 
+import { call, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { retryModel, timeout } from '@meanwhile/middleware'
 import { z } from 'zod'
 

@@ -1,7 +1,7 @@
 // Forty tools, none of which the model sees until it searches for one.
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { toolSearch } from '@meanwhile/middleware'
 import { z } from 'zod'
 

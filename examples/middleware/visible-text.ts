@@ -1,7 +1,7 @@
 // A page hides an instruction in characters that nobody sees. The model reads only what a person would read.
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, textOf, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { visibleText } from '@meanwhile/middleware'
 import { z } from 'zod'
 

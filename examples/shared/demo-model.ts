@@ -1,7 +1,7 @@
 /** The model of the terminal agent and of the chat: the real one if there is a key, otherwise one that reacts to a few words of the user. */
 
+import { call, respond, type ScriptResponse, say, scriptedModel, think } from '@meanwhile/assemble/testing'
 import { type Message, type Model, type ModelRequest, type ToolMessage, textOf } from '@meanwhile/core'
-import { call, respond, type ScriptResponse, say, scriptedModel, think } from '@meanwhile/core/testing'
 import { realModel } from './model.ts'
 
 /** The script has a response for each of 10,000 requests: `reply` makes it from the request. */

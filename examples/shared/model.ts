@@ -1,8 +1,8 @@
 /** The model of the examples: the real one if its key is in the environment; without a key, a mocked endpoint that follows a script. */
 
 import Anthropic from '@anthropic-ai/sdk'
+import type { Pace, ScriptResponse } from '@meanwhile/assemble/testing'
 import type { Model } from '@meanwhile/core'
-import type { Pace, ScriptResponse } from '@meanwhile/core/testing'
 import { mockModels } from '@meanwhile/harness'
 import { anthropic } from '@meanwhile/models/anthropic'
 import { openai } from '@meanwhile/models/openai'

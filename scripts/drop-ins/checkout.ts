@@ -78,7 +78,7 @@ function programIn(folder: string): string | undefined {
 
 /** The source files of our packages' exports. */
 function sourcesOf(root: string): Readonly<Record<string, string>> {
-  const entries = ['core', 'eager-tools'].flatMap((name) => {
+  const entries = ['core', 'assemble', 'eager-tools'].flatMap((name) => {
     const folder = join(root, 'packages', name)
     const { name: specifier = '', exports = {} } = manifestIn(folder) ?? {}
     return Object.entries(exports).flatMap(([path, entry]) => {

@@ -14,6 +14,7 @@ const { signal } = new AbortController()
 /** The folder of our packages. This drop-in reports the tools it was declared, and one early call. */
 const OURS = {
   'packages/core/package.json': JSON.stringify({ name: '@meanwhile/core', exports: {} }),
+  'packages/assemble/package.json': JSON.stringify({ name: '@meanwhile/assemble', exports: {} }),
   'packages/eager-tools/package.json': JSON.stringify({
     name: '@meanwhile/eager-tools',
     exports: { './ai-sdk': { '@meanwhile/source': './src/ai-sdk.mjs' } },

@@ -42,9 +42,12 @@ test('the packages of a program are those of its imports, without those of Node'
   expect(packagesOf(code.join('\n'))).toEqual(['@a/b', 'zod', 'ai', '.'])
 })
 
-test('packages that are not released come from tarballs', () => {
-  const tarballs = new Map([['@meanwhile/core', '/tmp/core.tgz']])
-  expect(withTarballs('npm install @meanwhile/core @meanwhile/none zod', tarballs)).toBe(
-    'npm install /tmp/core.tgz @meanwhile/none zod',
+test('packages that are not released come from tarballs, with those on which they depend', () => {
+  const tarballs = new Map([
+    ['@meanwhile/core', ['/tmp/core.tgz']],
+    ['@meanwhile/models', ['/tmp/models.tgz', '/tmp/assemble.tgz']],
+  ])
+  expect(withTarballs('npm install @meanwhile/core @meanwhile/models @meanwhile/none zod', tarballs)).toBe(
+    'npm install /tmp/core.tgz /tmp/models.tgz /tmp/assemble.tgz @meanwhile/none zod',
   )
 })

@@ -48,7 +48,10 @@ export function packagesOf(code: string): readonly string[] {
   return imported.filter((name) => !name.startsWith('node:')).map((name) => /^(@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name)
 }
 
-/** The line with our packages from these tarballs: `@meanwhile/core` is not in the registry before the release that is checked. */
-export function withTarballs(line: string, tarballs: ReadonlyMap<string, string>): string {
-  return line.replace(/@meanwhile\/[\w-]+/g, (name) => tarballs.get(name) ?? name)
+/**
+ * The line with our packages from tarballs: none is in the registry before the release that is checked. `tarballs`: by the name of a package, its own
+ * and those of our packages on which it depends.
+ */
+export function withTarballs(line: string, tarballs: ReadonlyMap<string, readonly string[]>): string {
+  return line.replace(/@meanwhile\/[\w-]+/g, (name) => tarballs.get(name)?.join(' ') ?? name)
 }

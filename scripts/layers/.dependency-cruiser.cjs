@@ -23,7 +23,7 @@ const telemetry = `^${core}/telemetry/`
 const layers = [
   ['flow'],
   ['vocabulary'],
-  ['machine', 'assemble', 'output'],
+  ['machine', 'output'],
   ['telemetry'],
   ['state'],
   ['checkpoint'],
@@ -83,8 +83,14 @@ module.exports = {
     {
       name: 'plug-ins-import-core-only',
       severity: 'error',
-      from: { path: '^packages/(?!(?:core|ui|devtools)/)([^/]+)/src/', pathNot: tests },
+      from: { path: '^packages/(?!(?:core|models|eager-tools|harness|ui|devtools)/)([^/]+)/src/', pathNot: tests },
       to: { path: '^(packages|apps|examples)/', pathNot: '^packages/(core|$1)/' },
+    },
+    {
+      name: 'what-reads-or-writes-streams-also-imports-assemble',
+      severity: 'error',
+      from: { path: '^packages/(models|eager-tools|harness)/src/', pathNot: tests },
+      to: { path: '^(packages|apps|examples)/', pathNot: '^packages/(core|assemble|$1)/' },
     },
     {
       name: 'devtools-import-a-decoder-and-the-makespan-only',
@@ -129,12 +135,12 @@ module.exports = {
       to: { path: '^packages/ui/src/(ai-sdk|ag-ui)/|(^|/)node_modules/(ai|@ag-ui)/' },
     },
     {
-      name: 'tests-import-core-and-harness-only',
+      name: 'tests-import-core-assemble-and-harness-only',
       severity: 'error',
       from: { path: `^packages/(?!ui/)([^/]+)/src/.*${tests}` },
       to: {
         path: '^(packages|apps|examples)/',
-        pathNot: ['^packages/(core|harness|$1)/', '^apps/postgres-cluster/', '^apps/tests/support/'],
+        pathNot: ['^packages/(core|assemble|harness|$1)/', '^apps/postgres-cluster/', '^apps/tests/support/'],
       },
     },
     {
@@ -189,7 +195,7 @@ module.exports = {
       name: 'the-shared-engines-need-no-library',
       severity: 'error',
       from: { path: '^packages/eager-tools/src/(host|resilient)/', pathNot: tests },
-      to: { pathNot: '^(packages/(core|eager-tools)|node_modules/@opentelemetry/api)/' },
+      to: { pathNot: '^(packages/(core|assemble|eager-tools)|node_modules/@opentelemetry/api)/' },
     },
     {
       name: 'eager-tools-needs-no-drop-in',

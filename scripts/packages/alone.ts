@@ -71,12 +71,12 @@ async function checkEntries(
   peers: readonly string[],
   bench: Bench,
 ): Promise<void> {
-  const { name } = manifest
+  const { name, dependencies = {} } = manifest
   const [first = name] = entries
   const folder = join(bench.folder, `alone-${first.replace('@meanwhile/', '').replaceAll('/', '-')}`)
   const made = await step(`${entries.join(', ')}: has what it needs`, () =>
     name === INSTALLED
-      ? project(folder, [...tarballs([name, ...peers], bench), '@types/node'])
+      ? project(folder, [...tarballs([name, ...Object.keys(dependencies), ...peers], bench), '@types/node'])
       : partOf(bench.together, [name, ...peers, '@types/node'], folder),
   )
   if (!made) return

@@ -1,8 +1,8 @@
 // An application with OpenTelemetry's SDK 2, which accepts only API 1.9. scripts/check-packages.ts installs it with
 // the packed core and runs it: every span must be recorded, ended, have the right parent, and contain no content.
 import assert from 'node:assert/strict'
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 
 const exporter = new InMemorySpanExporter()

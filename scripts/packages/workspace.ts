@@ -8,13 +8,14 @@ export interface Manifest {
   readonly name: string
   readonly engines: { readonly node: string }
   readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>
+  readonly dependencies?: Readonly<Record<string, string>>
   readonly peerDependencies: Readonly<Record<string, string>>
   readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>
 }
 
 export interface Packed {
   readonly manifest: Manifest
-  /** The import specifiers, such as `@meanwhile/core/testing`. */
+  /** The import specifiers, such as `@meanwhile/core/calls`. */
   readonly entries: readonly string[]
   readonly tarball: string
 }

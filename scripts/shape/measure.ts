@@ -6,7 +6,7 @@ import { agentKilobytes } from './bundle.ts'
 import { enteredBecauseOfACall } from './entered.ts'
 import { LONG, type Measured, type Shape } from './figures.ts'
 import { mutableOf } from './mutable.ts'
-import { isForTesting, programOf, sourcesIn } from './sources.ts'
+import { programOf, sourcesIn } from './sources.ts'
 
 const CORE = join('packages', 'core')
 const SOURCES = join(CORE, 'src')
@@ -46,7 +46,7 @@ function state(): Pick<Shape, State> {
   }
 }
 
-const own = (): readonly string[] => sourcesIn(SOURCES).filter((file) => !isForTesting(file))
+const own = (): readonly string[] => sourcesIn(SOURCES)
 
 const counted = (places: readonly string[]): Measured => ({ value: places.length, places })
 

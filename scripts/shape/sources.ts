@@ -1,7 +1,7 @@
 /** The sources of core, and their types. */
 
 import { globSync } from 'node:fs'
-import { join, sep } from 'node:path'
+import { join } from 'node:path'
 import ts from 'typescript'
 
 /** Every TypeScript file in a folder and its subfolders, without tests. */
@@ -10,9 +10,6 @@ export function sourcesIn(folder: string): readonly string[] {
   if (files.length === 0) throw new Error(`${folder} has no sources`)
   return files.map((file) => join(folder, file)).sort()
 }
-
-/** Whether the file belongs to `testing/`, which is for users' tests and not part of a run. */
-export const isForTesting = (file: string): boolean => file.split(sep).includes('testing')
 
 /** The declarations of the language and of Node, which are the same in all programs. */
 const declarations = new Map<string, ts.SourceFile | undefined>()

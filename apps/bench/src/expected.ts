@@ -1,6 +1,6 @@
 /** The theoretical minimum time of a run: for the progress bar, and for the time limit of a run. */
 
-import { beats } from '@meanwhile/core/testing'
+import { beats } from '@meanwhile/assemble/testing'
 import type { ScriptedReply } from '@meanwhile/harness/server'
 import type { Subject } from './contestant.ts'
 import { startsEarly } from './modes.ts'

@@ -1,4 +1,4 @@
-import { call, respond, say } from '@meanwhile/core/testing'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import type { WireName } from '@meanwhile/harness/server'
 import { expect, test } from 'vitest'
 import { z } from 'zod'

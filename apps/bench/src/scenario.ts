@@ -1,7 +1,7 @@
 /** A scenario to measure: the model's responses, turn by turn, and the tools it calls. */
 
+import type { Pace } from '@meanwhile/assemble/testing'
 import type { Effect } from '@meanwhile/core'
-import type { Pace } from '@meanwhile/core/testing'
 import type { ScriptedReply, WireName } from '@meanwhile/harness/server'
 import type { z } from 'zod'
 

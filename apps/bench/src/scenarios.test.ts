@@ -1,4 +1,4 @@
-import type { ScriptStep } from '@meanwhile/core/testing'
+import type { ScriptStep } from '@meanwhile/assemble/testing'
 import type { ScriptedReply } from '@meanwhile/harness/server'
 import { expect, test } from 'vitest'
 import { ALL_SCENARIOS, SCENARIOS } from './scenarios.ts'

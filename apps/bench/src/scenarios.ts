@@ -1,7 +1,7 @@
 /** The built-in scenarios: one step with tool calls, and the answer after it. */
 
+import { call, type Pace, respond, say } from '@meanwhile/assemble/testing'
 import type { Effect } from '@meanwhile/core'
-import { call, type Pace, respond, say } from '@meanwhile/core/testing'
 import { z } from 'zod'
 import { argumentsOf, filler } from './filler.ts'
 import type { Scenario, ScenarioCall } from './scenario.ts'

@@ -3,6 +3,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
+import { call, fail, respond, type ScriptResponse, say, scriptedModel, think } from '@meanwhile/assemble/testing'
 import {
   agentTool,
   createAgent,
@@ -13,7 +14,6 @@ import {
   textOf,
   tool,
 } from '@meanwhile/core'
-import { call, fail, respond, type ScriptResponse, say, scriptedModel, think } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { approve } from '@meanwhile/middleware'
 import { createThreads, memoryThreads, type Threads } from '@meanwhile/threads'

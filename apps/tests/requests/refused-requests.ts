@@ -1,8 +1,8 @@
 /** Which requests of a scripted model providers would refuse. */
 
 import { hash } from 'node:crypto'
+import type { ScriptedModel } from '@meanwhile/assemble/testing'
 import { ConfigError, type ModelRequest } from '@meanwhile/core'
-import type { ScriptedModel } from '@meanwhile/core/testing'
 import { refusals } from '@meanwhile/harness/rules'
 import { requestOn, type WireName } from '@meanwhile/models/request'
 import { sized } from '@meanwhile/tests/size'

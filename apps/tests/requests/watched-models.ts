@@ -1,6 +1,6 @@
 /** The scripted models that tests have made. */
 
-import type { ScriptedModel } from '@meanwhile/core/testing'
+import type { ScriptedModel } from '@meanwhile/assemble/testing'
 
 // Some tests show that nothing keeps a model, and others that nothing grows.
 let made: WeakRef<ScriptedModel>[] = []

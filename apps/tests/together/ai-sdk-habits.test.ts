@@ -1,8 +1,8 @@
 /** What people who know the AI SDK write first, in JavaScript: each error says what to write instead. */
 
 import { createOpenAI } from '@ai-sdk/openai'
+import { scriptedModel } from '@meanwhile/assemble/testing'
 import { type AgentOptions, createAgent, type RunInput, type RunOptions, type Tool, tool } from '@meanwhile/core'
-import { scriptedModel } from '@meanwhile/core/testing'
 import { approve, standard } from '@meanwhile/middleware'
 import { chatHandler } from '@meanwhile/ui/ai-sdk'
 import { tool as sdkTool } from 'ai'

@@ -1,7 +1,7 @@
 /** Approval with eager tools, and in the trace. */
 
+import { call, collect, cut, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { createAgent, type Middleware, type Tool, tool } from '@meanwhile/core'
-import { call, collect, cut, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { spanOutline } from '@meanwhile/harness/otlp'
 import { type Approval, type ApproveOptions, approve, retryModel } from '@meanwhile/middleware'

@@ -1,3 +1,4 @@
+import { call, fail, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import {
   agentTool,
   type Checkpoint,
@@ -9,7 +10,6 @@ import {
   textOf,
   tool,
 } from '@meanwhile/core'
-import { call, fail, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { type CallLimitsOptions, callLimits, retryModel } from '@meanwhile/middleware'
 import { played } from '@meanwhile/tests/clock'

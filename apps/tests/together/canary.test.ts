@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk'
+import { call, fail, respond, say, think } from '@meanwhile/assemble/testing'
 import { type AgentOptions, createAgent, type Middleware, type Model, ModelError, tool } from '@meanwhile/core'
-import { call, fail, respond, say, think } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { mockModels, WIRE_NAMES, type WireName } from '@meanwhile/harness'
 import { assertNoContent, assertNotSent } from '@meanwhile/harness/assert'

@@ -1,5 +1,5 @@
+import { call, collect, fail, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { type AgentOptions, type Checkpoint, createAgent, type Model, type ModelRequest, tool } from '@meanwhile/core'
-import { call, collect, fail, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/core/testing'
 import { earlyStop, retryModel } from '@meanwhile/middleware'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'

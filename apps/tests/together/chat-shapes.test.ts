@@ -1,5 +1,5 @@
+import { respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { respond, say } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { mockModels, rawResponse } from '@meanwhile/harness'
 import { openai } from '@meanwhile/models/openai'

@@ -1,7 +1,7 @@
 /** Middleware that changes what the model reads (plans, summaries, tools, instructions), with eager tools and in the trace. */
 
+import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { type AgentResult, createAgent, type Middleware, type Tool, textOf, tool } from '@meanwhile/core'
-import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { spanOutline } from '@meanwhile/harness/otlp'
 import {

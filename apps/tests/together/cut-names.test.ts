@@ -1,5 +1,5 @@
+import { respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, type Effect, type Tool, tool } from '@meanwhile/core'
-import { respond, say } from '@meanwhile/core/testing'
 import { createToolExecutor, eagerTools } from '@meanwhile/eager-tools'
 import { mockModels } from '@meanwhile/harness'
 import { type Quirk, quirkResponse, quirks } from '@meanwhile/harness/quirks'

@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk'
+import { call, respond, type ScriptResponse, say } from '@meanwhile/assemble/testing'
 import { type AgentError, createAgent, type Effect, type Message, type Middleware, tool } from '@meanwhile/core'
-import { call, respond, type ScriptResponse, say } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { mockModels, type WireName } from '@meanwhile/harness'
 import { watchSpans } from '@meanwhile/harness/assert'

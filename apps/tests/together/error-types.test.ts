@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk'
+import { fail, respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, type Model, ModelError } from '@meanwhile/core'
-import { fail, respond, say } from '@meanwhile/core/testing'
 import { mockModels, rawResponse, WIRE_NAMES, type WireName } from '@meanwhile/harness'
 import { otlpReceiver } from '@meanwhile/harness/otlp'
 import { aiSdk } from '@meanwhile/models/ai-sdk'

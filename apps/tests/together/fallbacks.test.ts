@@ -1,5 +1,5 @@
+import { call, end, respond, type ScriptResponse, say, think } from '@meanwhile/assemble/testing'
 import { createAgent, type FilePart, type Middleware, type Model, tool } from '@meanwhile/core'
-import { call, end, respond, type ScriptResponse, say, think } from '@meanwhile/core/testing'
 import { sized } from '@meanwhile/tests/size'
 import { expect, test } from 'vitest'
 import { z } from 'zod'

@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk'
+import { call, end, respond, type ScriptResponse, say } from '@meanwhile/assemble/testing'
 import { type AgentEvent, createAgent, type Model } from '@meanwhile/core'
-import { call, end, respond, type ScriptResponse, say } from '@meanwhile/core/testing'
 import { mockModels } from '@meanwhile/harness'
 import { type AiSdkModel, aiSdk } from '@meanwhile/models/ai-sdk'
 import { anthropic } from '@meanwhile/models/anthropic'

@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, type Model, type ToolSchema, tool } from '@meanwhile/core'
-import { call, respond, say } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { mockModels } from '@meanwhile/harness'
 import { anthropic } from '@meanwhile/models/anthropic'

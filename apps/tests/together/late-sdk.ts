@@ -1,8 +1,8 @@
 /** An application that sets up its SDK only after it has imported the packages, made an agent and run it. For tests. */
 
 import { setTimeout } from 'node:timers/promises'
+import { call, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { createAgent, runTool, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { z } from 'zod'
 

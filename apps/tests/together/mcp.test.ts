@@ -1,7 +1,7 @@
 /** Tools of MCP servers with eager tools, approval and threads. */
 
 import { createAgent } from '@meanwhile/core'
-import { call, collect, cut, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { call, collect, cut, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { type HttpServer, type McpOptions, mcp, mcpOf } from '@meanwhile/mcp'
 import { approve, redact, retryModel } from '@meanwhile/middleware'

@@ -1,5 +1,5 @@
+import { call, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { agentTool, createAgent, type MiddlewareSpans, type Model, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { spanOutline } from '@meanwhile/harness/otlp'
 import { standard } from '@meanwhile/middleware'

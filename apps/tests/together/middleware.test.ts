@@ -1,6 +1,5 @@
 /** Each bundled middleware with eager tools, and in the trace. */
 
-import { type AgentEvent, type Message, textOf } from '@meanwhile/core'
 import {
   call,
   cut,
@@ -12,7 +11,8 @@ import {
   say,
   scriptedModel,
   wait,
-} from '@meanwhile/core/testing'
+} from '@meanwhile/assemble/testing'
+import { type AgentEvent, type Message, textOf } from '@meanwhile/core'
 import { eagerTools } from '@meanwhile/eager-tools'
 import {
   answerGuard,

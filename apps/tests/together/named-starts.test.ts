@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, type Model, type Tool, tool } from '@meanwhile/core'
-import { call, respond, say } from '@meanwhile/core/testing'
 import { createToolExecutor, eagerTools } from '@meanwhile/eager-tools'
 import { mockModels, WIRE_NAMES, type WireName } from '@meanwhile/harness'
 import { aiSdk } from '@meanwhile/models/ai-sdk'

@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk'
+import { call, end, fail, respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, type Effect, ModelError, type Tool, tool } from '@meanwhile/core'
-import { call, end, fail, respond, say } from '@meanwhile/core/testing'
 import { createToolExecutor, eagerTools, type ToolExecutor } from '@meanwhile/eager-tools'
 import { mockModels, type WireName } from '@meanwhile/harness'
 import { watchLeaks } from '@meanwhile/harness/assert'

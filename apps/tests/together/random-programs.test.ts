@@ -1,4 +1,14 @@
 import {
+  call,
+  collect,
+  respond,
+  type ScriptResponse,
+  type ScriptStep,
+  say,
+  scriptedModel,
+  wait,
+} from '@meanwhile/assemble/testing'
+import {
   type AgentResult,
   type AgentRun,
   type Answers,
@@ -12,16 +22,6 @@ import {
   type ToolCall,
   type ToolContext,
 } from '@meanwhile/core'
-import {
-  call,
-  collect,
-  respond,
-  type ScriptResponse,
-  type ScriptStep,
-  say,
-  scriptedModel,
-  wait,
-} from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { approve, callLimits, retryTool } from '@meanwhile/middleware'
 import { propertyRuns } from '@meanwhile/tests/size'

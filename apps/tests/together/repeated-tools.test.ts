@@ -1,5 +1,5 @@
+import { call, collect, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, type Effect, type NeedsContext, type Tool, type ToolContext, textOf } from '@meanwhile/core'
-import { call, collect, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { type RetryToolOptions, retryTool } from '@meanwhile/middleware'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'

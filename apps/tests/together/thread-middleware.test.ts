@@ -1,7 +1,7 @@
 /** What threads keep, and what their models read, if middleware changes the history or asks questions. */
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, type Message, type ModelRequest, textOf, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { approve, clearToolResults, isPendingApproval, redact, summarize } from '@meanwhile/middleware'
 import { createThreads, memoryThreads, type ThreadState } from '@meanwhile/threads'
 import { expect, test } from 'vitest'

@@ -1,5 +1,6 @@
 /** A run on the fake clock, with tools that run for given times. */
 
+import { collect, type ScriptResponse, scriptedModel } from '@meanwhile/assemble/testing'
 import {
   type AgentEvent,
   createAgent,
@@ -9,7 +10,6 @@ import {
   type Tool,
   tool,
 } from '@meanwhile/core'
-import { collect, type ScriptResponse, scriptedModel } from '@meanwhile/core/testing'
 import { spanOutline } from '@meanwhile/harness/otlp'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { vi } from 'vitest'

@@ -1,5 +1,5 @@
+import { call, cut, end, fail, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { createAgent, type Middleware } from '@meanwhile/core'
-import { call, cut, end, fail, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { earlyStop, retryModel } from '@meanwhile/middleware'
 import { propertyRuns } from '@meanwhile/tests/size'

@@ -1,5 +1,5 @@
+import { call, respond, say, wait } from '@meanwhile/assemble/testing'
 import { createAgent, type Middleware, tool } from '@meanwhile/core'
-import { call, respond, say, wait } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { otlpReceiver, spanTree } from '@meanwhile/harness/otlp'
 import { serveModels } from '@meanwhile/harness/server'

@@ -1,8 +1,8 @@
 /** The trace context that a model's endpoint receives. */
 
 import Anthropic from '@anthropic-ai/sdk'
+import { call, fail, respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, type Model, tool } from '@meanwhile/core'
-import { call, fail, respond, say } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { mockModels } from '@meanwhile/harness'
 import { retryModel } from '@meanwhile/middleware'

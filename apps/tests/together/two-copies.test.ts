@@ -29,13 +29,13 @@ async function loaded(): Promise<Copy> {
 }
 
 async function host() {
-  return { ...(await loaded()), testing: await import('@meanwhile/core/testing') }
+  return { ...(await loaded()), testing: await import('@meanwhile/assemble/testing') }
 }
 
 const guests = new Map<number, Promise<Copy>>()
 
 /** The packages in one minified file, the same for each test. `format`: of its copy of core. */
-async function bundled(format = 6): Promise<Copy> {
+async function bundled(format = 1): Promise<Copy> {
   const guest = guests.get(format) ?? bundle(format)
   guests.set(format, guest)
   return await guest
@@ -66,9 +66,9 @@ async function bundle(format: number): Promise<Copy> {
 
 /** The source of a copy of another format and version. */
 function withFormat(code: string, format: number): string {
-  if (format === 6) return code
+  if (format === 1) return code
   const changed = code
-    .replace('format: 6', `format: ${format}`)
+    .replace('format: 1', `format: ${format}`)
     .replace("'0.1.0'", "'0.9.0'")
     .replace('"0.1.0"', '"0.9.0"')
   expect(changed).not.toBe(code)
@@ -88,9 +88,9 @@ test('a copy that a bundler has inlined and minified works with the installed on
 })
 
 test('whatever a copy of another format has made is refused with both versions and files (W27)', async () => {
-  const told = await refusals(await host(), await bundled(7))
-  const here = /0\.1\.0 \(format 6\) at \S*brand\.ts:\d+:\d+/
-  const there = /0\.9\.0 \(format 7\) at \S*guest-7\/guest\.mjs:\d+:\d+/
+  const told = await refusals(await host(), await bundled(2))
+  const here = /0\.1\.0 \(format 1\) at \S*brand\.ts:\d+:\d+/
+  const there = /0\.9\.0 \(format 2\) at \S*guest-2\/guest\.mjs:\d+:\d+/
   for (const [what, message] of Object.entries(told)) {
     expect([what, message]).toEqual([what, expect.stringMatching(here)])
     expect([what, message]).toEqual([what, expect.stringMatching(there)])
@@ -98,7 +98,7 @@ test('whatever a copy of another format has made is refused with both versions a
 })
 
 test('an error of a copy of another format is not an instance of the classes of this one, and nothing throws (W27)', async () => {
-  const [{ core }, { core: other }] = [await loaded(), await bundled(7)]
+  const [{ core }, { core: other }] = [await loaded(), await bundled(2)]
   const error: unknown = new other.MaxStepsError(1)
   expect(error instanceof core.AgentError).toBe(false)
   expect(error instanceof other.AgentError).toBe(true)
@@ -116,7 +116,7 @@ test('a class that extends one of our errors has only the instances of its own c
 
 test('two copies that npm has installed work together, or say that they cannot (W27)', async () => {
   const app = join(scratch, 'app')
-  for (const name of ['core', 'middleware']) {
+  for (const name of ['core', 'assemble', 'middleware']) {
     const place = join(app, 'node_modules/@meanwhile', name)
     await mkdir(place, { recursive: true })
     const cwd = join(ROOT, 'packages', name)
@@ -132,9 +132,9 @@ test('two copies that npm has installed work together, or say that they cannot (
     await writeFile(join(place, 'package.json'), `{ "name": "${guest}", "exports": "./index.mjs" }`)
   }
   const dist = join(app, 'node_modules/other/node_modules/@meanwhile/core/dist')
-  const changed = globSync(join(dist, '*.js')).filter((file) => readFileSync(file, 'utf8').includes('format: 6,'))
+  const changed = globSync(join(dist, '*.js')).filter((file) => readFileSync(file, 'utf8').includes('format: 1,'))
   expect(changed.length).toBeGreaterThan(0)
-  for (const file of changed) await writeFile(file, withFormat(await readFile(file, 'utf8'), 7))
+  for (const file of changed) await writeFile(file, withFormat(await readFile(file, 'utf8'), 2))
   await writeFile(join(app, 'app.mjs'), APP)
   const { stdout, stderr } = await run(process.execPath, [join(app, 'app.mjs')])
   expect(stderr).toBe('')
@@ -142,13 +142,13 @@ test('two copies that npm has installed work together, or say that they cannot (
   expect(same).toEqual(TOGETHER)
   const here = join(app, 'node_modules/@meanwhile/core/')
   for (const [what, message] of Object.entries(other))
-    for (const part of ['0.1.0 (format 6)', '0.9.0 (format 7)', here, dist])
+    for (const part of ['0.1.0 (format 1)', '0.9.0 (format 2)', here, dist])
       expect([what, message]).toEqual([what, expect.stringContaining(part)])
 })
 
 const APP = `
 import * as core from '@meanwhile/core'
-import * as testing from '@meanwhile/core/testing'
+import * as testing from '@meanwhile/assemble/testing'
 import * as middleware from '@meanwhile/middleware'
 import * as same from 'same'
 import * as other from 'other'

@@ -1,7 +1,7 @@
 /** What two copies of the packages in one process do together: the host's agent runs what the guest has made, and the other way round. */
 
+import type * as Testing from '@meanwhile/assemble/testing'
 import type * as Core from '@meanwhile/core'
-import type * as Testing from '@meanwhile/core/testing'
 import type * as Bundled from '@meanwhile/middleware'
 
 /** A copy of the packages. */

@@ -1,8 +1,8 @@
 /** Options that name tools, agents or middleware: what a name that nothing has does. The page of errors has the same table. */
 
 import { readFile } from 'node:fs/promises'
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { type Agent, createAgent, type Middleware, type Tool, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { createToolExecutor, type EagerToolsOptions, eagerTools } from '@meanwhile/eager-tools'
 import { eager as eagerSdk } from '@meanwhile/eager-tools/ai-sdk'
 import { eager as eagerLangChain } from '@meanwhile/eager-tools/langchain'

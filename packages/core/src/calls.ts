@@ -5,8 +5,6 @@
  * Not for applications: this entry may change in a minor version.
  */
 
-export { sealsCalls } from './assemble/sealing.ts'
-export { ToolInput } from './assemble/tool-input.ts'
 export { checkedNeeds } from './execution/needs.ts'
 export { turnIfDue } from './flow/event-loop.ts'
 export { follow } from './flow/follow.ts'
@@ -28,9 +26,10 @@ export { errorMessage } from './tool-call/no-result-message.ts'
 export { findTool, resolveAliases } from './vocabulary/aliases.ts'
 export { BrandedError, branded } from './vocabulary/brand.ts'
 export { sameCall, sameInput } from './vocabulary/canonical.ts'
-export { checkedInput, withChecked } from './vocabulary/checked-input.ts'
+export { checkedInput, unwrapJson, withChecked } from './vocabulary/checked-input.ts'
 export { hash } from './vocabulary/hash.ts'
 export { openCalls, userMessage } from './vocabulary/history.ts'
 export { asJson, isRecord } from './vocabulary/json.ts'
+export { extentOf, jsonText, LONGEST } from './vocabulary/json-text.ts'
 export { checkCount, checkTime, nearestName } from './vocabulary/option-checks.ts'
 export { keysMeet, NO_KEYS, namesNone } from './vocabulary/resource-keys.ts'

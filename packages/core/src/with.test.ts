@@ -1,7 +1,7 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { createAgent, type Middleware, type Tool, tool } from './index.ts'
-import { call, respond, say, scriptedModel } from './testing.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

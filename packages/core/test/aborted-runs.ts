@@ -1,5 +1,6 @@
 /** Tools of runs that end early, and how such a run ends. */
 
+import { collect } from '@meanwhile/assemble/testing'
 import { vi } from 'vitest'
 import { z } from 'zod'
 import {
@@ -11,7 +12,6 @@ import {
   type ToolContext,
   tool,
 } from '../src/index.ts'
-import { collect } from '../src/testing.ts'
 
 export const forever = () => new Promise<never>(() => undefined)
 

@@ -1,9 +1,9 @@
 /** An agent with a tool that asks, and a tool that looks. */
 
+import { type ScriptedResponse, scriptedModel } from '@meanwhile/assemble/testing'
 import { beforeEach, vi } from 'vitest'
 import { z } from 'zod'
 import { type AgentOptions, createAgent, interrupt, type Json, tool } from '../src/index.ts'
-import { type ScriptedResponse, scriptedModel } from '../src/testing.ts'
 
 export const anything = z.record(z.string(), z.unknown())
 

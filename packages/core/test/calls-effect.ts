@@ -1,5 +1,6 @@
 /** Tools with the effect `calls`: they only call other tools, or run an agent. */
 
+import { call, collect, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { vi } from 'vitest'
 import { z } from 'zod'
@@ -13,7 +14,6 @@ import {
   type Run,
   type Tool,
 } from '../src/index.ts'
-import { call, collect, respond, say, scriptedModel, wait } from '../src/testing.ts'
 import { sleep } from './clock.ts'
 import { startingEarly } from './early-calls.ts'
 import { timedLog } from './timed-log.ts'

@@ -1,6 +1,7 @@
 /** Runs that a test cancels and resumes. */
 
 import { getEventListeners } from 'node:events'
+import { call, collect, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { afterEach, beforeEach, expect, vi } from 'vitest'
 import { z } from 'zod'
@@ -16,7 +17,6 @@ import {
   type ToolContext,
   tool,
 } from '../src/index.ts'
-import { call, collect, respond, type ScriptResponse, say, scriptedModel } from '../src/testing.ts'
 
 /** The response to each request depends on its history: a request that is repeated after a resume gets the same response. */
 export function modelOf(responses: readonly ScriptResponse[]): Model & { readonly requests: number[] } {

@@ -4,6 +4,7 @@
  */
 
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { call, end, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import {
   type Checkpoint,
   createAgent,
@@ -15,8 +16,8 @@ import {
   type Tool,
   tool,
 } from '@meanwhile/core'
-import { call, end, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { z } from 'zod'
+import { CHECKPOINT_FORMAT } from '../src/vocabulary/saved-run.ts'
 
 /** `book` asks; the others work for as long as their input states. Each logs what it does. */
 export function tools(did: string[]): Tool[] {
@@ -97,9 +98,6 @@ async function checkpointAfter(
   return checkpoint ?? store.get(run.id)
 }
 
-/** The format of the checkpoints that are written now. */
-const FORMAT = 2
-
 async function write(): Promise<void> {
   const folder = new URL('../test-data/checkpoints/', import.meta.url)
   mkdirSync(folder, { recursive: true })
@@ -121,7 +119,7 @@ async function write(): Promise<void> {
     'early-calls': await checkpointAfter(respond(...calls, wait(1_000), say('late')), 400, [early]),
   }
   for (const [name, checkpoint] of Object.entries(made)) {
-    const file = new URL(`format-${FORMAT}-${name}.json`, folder)
+    const file = new URL(`format-${CHECKPOINT_FORMAT}-${name}.json`, folder)
     if (!existsSync(file)) writeFileSync(file, `${JSON.stringify(checkpoint, undefined, 2)}\n`)
   }
 }

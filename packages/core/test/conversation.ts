@@ -1,5 +1,6 @@
 /** The agent of a conversation, and the messages and events of its runs. */
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { z } from 'zod'
 import {
   type AgentEvent,
@@ -13,7 +14,6 @@ import {
   type ToolSchema,
   tool,
 } from '../src/index.ts'
-import { call, respond, say, scriptedModel } from '../src/testing.ts'
 import { sleep } from './clock.ts'
 import { settled as played } from './played-runs.ts'
 

@@ -1,7 +1,7 @@
 /** Middleware with faults, and the errors of the runs in which they are. */
 
+import { call, collect, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, type Middleware } from '../src/index.ts'
-import { call, collect, respond, say, scriptedModel } from '../src/testing.ts'
 import { echo } from './tools.ts'
 
 /** A tool step, then an answer. */

@@ -1,5 +1,6 @@
 /** Plays a run under interleavings: its agent, and what its tools do. */
 
+import { call, fail, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { type SpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { z } from 'zod'
 import {
@@ -18,7 +19,6 @@ import {
   ToolDiscardedError,
   tool,
 } from '../src/index.ts'
-import { call, fail, respond, type ScriptResponse, say, scriptedModel } from '../src/testing.ts'
 import { editing, startingEarly } from './early-calls.ts'
 import { type Case, EFFECTS, KINDS, type Kind } from './interleaved-cases.ts'
 import type { Deed } from './reentrant-play.ts'

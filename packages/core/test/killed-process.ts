@@ -2,9 +2,9 @@
 
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { call, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { type Agent, createAgent, type Effect, tool } from '@meanwhile/core'
 import { fileStore } from '@meanwhile/core/stores/file'
-import { call, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { z } from 'zod'
 import { startingEarly } from './early-calls.ts'
 

@@ -4,6 +4,7 @@
  */
 
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import {
   type Agent,
   type AgentOptions,
@@ -17,8 +18,8 @@ import {
   type Tool,
   tool,
 } from '@meanwhile/core'
-import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { z } from 'zod'
+import { CHECKPOINT_FORMAT } from '../src/vocabulary/saved-run.ts'
 
 /** The part of a run before its stop, or after it. */
 type Part = 'before' | 'after'
@@ -200,11 +201,8 @@ export async function resumed(fixture: Fixture, checkpoint: Checkpoint): Promise
   return { status: result.status, steps: result.steps, unknown: result.unknown ?? [], did, said }
 }
 
-/** The format of the checkpoints that are written now. */
-const FORMAT = 2
-
 async function write(): Promise<void> {
-  const folder = new URL(`../test-data/checkpoints/format-${FORMAT}-optional/`, import.meta.url)
+  const folder = new URL(`../test-data/checkpoints/format-${CHECKPOINT_FORMAT}-optional/`, import.meta.url)
   mkdirSync(folder, { recursive: true })
   for (const [name, fixture] of Object.entries(FIXTURES)) {
     const file = new URL(`${name}.json`, folder)

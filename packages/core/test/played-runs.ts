@@ -1,8 +1,8 @@
 /** Runs that reach their end on the fake clock. */
 
+import { collect } from '@meanwhile/assemble/testing'
 import { vi } from 'vitest'
 import type { AgentRun } from '../src/index.ts'
-import { collect } from '../src/testing.ts'
 
 /** Waits for the end of a run. Returns its events with its result or error. */
 export async function settled(run: AgentRun) {

@@ -13,15 +13,15 @@ import { difference } from './compare/difference.ts'
 import { type Trace, type TracedEvent, traceOf } from './compare/trace.ts'
 import { countRuns } from './counted-runs.ts'
 import { lives } from './reentrant-lives.ts'
-import { Play, TOLD_SINCE } from './reentrant-play.ts'
+import { Play } from './reentrant-play.ts'
 import { type Scenario, scenarios } from './reentrant-scenario.ts'
 import { StandingClock } from './standing-clock.ts'
 
 /** The formats with pinned checkpoints. */
-export const FORMATS = [2] as const
+export const FORMATS = [1] as const
 export type Format = (typeof FORMATS)[number]
 
-const NEWEST: Format = 2
+const NEWEST: Format = 1
 const COUNT = 500
 
 function fileOf(format: Format): URL {
@@ -58,35 +58,25 @@ export async function resumedTrace({ scenario, checkpoint }: Omit<Pinned, 'trace
   }
 }
 
-/**
- * Without pieces of responses, data that is also in the result, checkpoints, and events that earlier versions did not
- * emit.
- */
+/** Without pieces of responses, checkpoints, and messages that are also in the result. */
 function inShort({ lives, ...rest }: Trace): Trace {
   const short = lives.map(({ events, end }) => ({
-    events: events.flatMap(([at, event]) =>
-      PIECES.has(event.type) || TOLD_SINCE.has(event.type) ? [] : [[at, bare(event) as TracedEvent] as const],
-    ),
+    events: events.flatMap(([at, event]) => (LEFT_OUT.has(event.type) ? [] : [[at, bare(event)] as const])),
     end: { ...Object(end), settled: undefined },
   }))
   return { ...rest, lives: short }
 }
 
-function bare(event: TracedEvent): unknown {
-  if (event.type === 'step-end') return { ...event, messages: [] }
-  if (event.type === 'step-start') return { ...event, resumed: undefined }
-  if (!('toolName' in event)) return event
-  // Traces are compared as text, so the members have one order.
-  const { runId, step, type, callId, toolName: name, makers: _, ...rest } = { makers: undefined, ...event }
-  return { runId, step, type, callId, ...rest, ...(type === 'tool-progress' && { name }) }
-}
+const bare = (event: TracedEvent): TracedEvent => (event.type === 'step-end' ? { ...event, messages: [] } : event)
 
-const PIECES: ReadonlySet<string> = new Set([
+const LEFT_OUT: ReadonlySet<string> = new Set([
   'text-delta',
   'tool-input-start',
   'tool-input-delta',
   'tool-input-closed',
   'tool-call',
+  'message',
+  'history-replaced',
 ])
 
 /** The last checkpoint of a run that has calls or other work that is not over, at one of its scenario's first two stops. */

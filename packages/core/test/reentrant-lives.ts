@@ -1,7 +1,7 @@
 /** Plays a run of the re-entrancy play and all its resumes, until it has completed or nothing of it is stored. */
 
 import { type AgentEvent, type AgentResult, type AgentRun, type Checkpoint, InputError } from '../src/index.ts'
-import { type Play, TOLD_SINCE } from './reentrant-play.ts'
+import type { Play } from './reentrant-play.ts'
 import type { Scenario } from './reentrant-scenario.ts'
 import { type PlayClock, turn } from './standing-clock.ts'
 
@@ -93,7 +93,7 @@ async function read(play: Play, run: AgentRun): Promise<Lived> {
       times.push(performance.now())
       // The call that is made instead has the same id.
       if (event.type === 'tool-discarded') play.cancelled.delete(event.callId)
-      if (!TOLD_SINCE.has(event.type)) play.reached('the reader reads')
+      play.reached('the reader reads')
     }
     return { events, times, result: await run.result }
   } catch (error) {

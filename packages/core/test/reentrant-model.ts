@@ -1,7 +1,7 @@
 /** The models of such a run. */
 
+import { call, end, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import type { Message, Model } from '../src/index.ts'
-import { call, end, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '../src/testing.ts'
 import { ASIDE, type Scenario, type Work } from './reentrant-scenario.ts'
 
 /** The response to each request depends on its history, and on whether the request has failed. */

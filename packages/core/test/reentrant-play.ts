@@ -174,7 +174,7 @@ export class Play {
       beforeFinalAnswer: (_, run) => reached('an answer is judged', run),
       wrapAgent: (setup, next, run) =>
         map(next(setup), (event) => {
-          if (!TOLD_SINCE.has(event.type)) reached('the run tells', run)
+          reached('the run tells', run)
           return event
         }),
       async *wrapModel(request, next, run) {
@@ -397,12 +397,3 @@ function startsOf({ early }: Scenario): Middleware {
   }[early]
   return startingEarly({ ceiling: 'reversible', only: ({ id }) => which(id) })
 }
-
-/** Events that a run did not emit when checkpoints of plays were pinned: nothing acts at these. */
-export const TOLD_SINCE: ReadonlySet<string> = new Set([
-  'message',
-  'history-replaced',
-  'tool-entered',
-  'tool-settled',
-  'question',
-])

@@ -1,5 +1,6 @@
 /** An agent whose tools log what they do, and its interrupted and killed runs. */
 
+import { call, end, respond, type ScriptedResponse, scriptedModel } from '@meanwhile/assemble/testing'
 import { beforeEach, expect, vi } from 'vitest'
 import { z } from 'zod'
 import {
@@ -12,7 +13,6 @@ import {
   type Tool,
   tool,
 } from '../src/index.ts'
-import { call, end, respond, type ScriptedResponse, scriptedModel } from '../src/testing.ts'
 import { sleep } from './clock.ts'
 import { played, settled } from './played-runs.ts'
 

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { createOpenAI } from '@ai-sdk/openai'
 import { OpenTelemetry } from '@ai-sdk/otel'
-import { call, respond, say } from '@meanwhile/core/testing'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { serveModels } from '@meanwhile/harness/server'
 import { context, trace } from '@opentelemetry/api'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { call, respond, say } from '@meanwhile/core/testing'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { serveModels } from '@meanwhile/harness/server'
 import {
   Agent,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { AnswerError, CheckpointMissingError, createAgent, tool, UnknownInterruptError } from '@meanwhile/core'
-import { call, respond, say } from '@meanwhile/core/testing'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { QUESTION, recordedRuns } from '../test/recorded-runs.ts'

@@ -1,4 +1,4 @@
-import { call, respond, say } from '@meanwhile/core/testing'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { QUESTION, recordedRuns, TWO_STEPS } from '../test/recorded-runs.ts'
 import { scripted, status } from '../test/runs.ts'

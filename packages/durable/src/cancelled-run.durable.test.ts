@@ -1,5 +1,5 @@
+import { call, respond } from '@meanwhile/assemble/testing'
 import { createAgent, interrupt, tool } from '@meanwhile/core'
-import { call, respond } from '@meanwhile/core/testing'
 import { afterEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { heldPool } from '../test/held-pool.ts'

@@ -1,5 +1,5 @@
+import { respond, say } from '@meanwhile/assemble/testing'
 import { ConfigError, createAgent, InputError } from '@meanwhile/core'
-import { respond, say } from '@meanwhile/core/testing'
 import { Pool } from 'pg'
 import { PgBoss } from 'pg-boss'
 import { expect, test } from 'vitest'

@@ -1,6 +1,6 @@
+import { call, respond, say, wait } from '@meanwhile/assemble/testing'
 import { createAgent, type Message, textOf, tool } from '@meanwhile/core'
 import { postgresStore } from '@meanwhile/core/stores/postgres'
-import { call, respond, say, wait } from '@meanwhile/core/testing'
 import { type CuttingProxy, cuttingProxy } from '@meanwhile/postgres-cluster'
 import { Pool } from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'

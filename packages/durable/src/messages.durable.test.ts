@@ -1,5 +1,5 @@
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { textOf } from '@meanwhile/core'
-import { call, respond, say } from '@meanwhile/core/testing'
 import { expect, test, vi } from 'vitest'
 import { recordedRuns } from '../test/recorded-runs.ts'
 

@@ -1,6 +1,6 @@
+import { call, respond, say, wait } from '@meanwhile/assemble/testing'
 import { createAgent, textOf, tool } from '@meanwhile/core'
 import { postgresStore } from '@meanwhile/core/stores/postgres'
-import { call, respond, say, wait } from '@meanwhile/core/testing'
 import { type Pooler, transactionPooler } from '@meanwhile/postgres-cluster'
 import { Pool } from 'pg'
 import { beforeEach, expect, test } from 'vitest'

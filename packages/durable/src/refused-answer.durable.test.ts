@@ -1,5 +1,5 @@
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, interrupt, tool } from '@meanwhile/core'
-import { call, respond, say } from '@meanwhile/core/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { heldPool } from '../test/held-pool.ts'

@@ -1,4 +1,4 @@
-import { respond, say, wait } from '@meanwhile/core/testing'
+import { respond, say, wait } from '@meanwhile/assemble/testing'
 import { expect, test, vi } from 'vitest'
 import { recordedRuns } from '../test/recorded-runs.ts'
 import type { Engine } from './index.ts'

@@ -36,7 +36,7 @@ test('a server or database that does not exist, missing tables, tables of anothe
     'CREATE SCHEMA IF NOT EXISTS foreign_one; CREATE TABLE IF NOT EXISTS foreign_one.runs (id text PRIMARY KEY)',
   )
   await expect(setUpDurable({ pool: here.pool, schema: 'foreign_one' })).rejects.toThrow('made by another version')
-  // Tables of an earlier version, without a call of setUpDurable.
+  // Tables of another version, without a call of setUpDurable.
   const old = runsOf(agentOf(TWO_STEPS))
   await here.pool.query(`ALTER TABLE ${here.schema}.runs DROP COLUMN attempts`)
   for (const ask of [() => old.get('run'), () => old.start('clerk', 'Go', { id: 'run' })])

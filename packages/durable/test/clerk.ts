@@ -1,6 +1,7 @@
 /** The agent whose processes are killed. Each execution of a tool is a line in a file, which remains whichever process dies. */
 
 import { appendFileSync, readFileSync } from 'node:fs'
+import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import {
   type Agent,
   createAgent,
@@ -11,7 +12,6 @@ import {
   textOf,
   tool,
 } from '@meanwhile/core'
-import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { z } from 'zod'
 

@@ -1,7 +1,7 @@
 /** Durable runs of an agent whose tools record their executions. */
 
+import { call, respond, type ScriptResponse, say } from '@meanwhile/assemble/testing'
 import { type Agent, type AgentOptions, createAgent, interrupt, type Tool, tool } from '@meanwhile/core'
-import { call, respond, type ScriptResponse, say } from '@meanwhile/core/testing'
 import { beforeEach } from 'vitest'
 import { z } from 'zod'
 import { scripted, testRuns } from './runs.ts'

@@ -1,8 +1,8 @@
 /** Sets up durable runs for a test, each test in its own tables. */
 
+import { respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/assemble/testing'
 import type { Agent, AgentEvent, Message, Model } from '@meanwhile/core'
 import { postgresStore } from '@meanwhile/core/stores/postgres'
-import { respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/core/testing'
 import type { Pool } from 'pg'
 import { afterEach, beforeEach, expect, vi } from 'vitest'
 import {

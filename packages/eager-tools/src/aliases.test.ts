@@ -1,5 +1,5 @@
+import { call, cut, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { createAgent, type ToolCall } from '@meanwhile/core'
-import { call, cut, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { retrying } from '../test/retrying.ts'

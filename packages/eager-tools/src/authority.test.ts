@@ -1,4 +1,3 @@
-import { createAgent, type Middleware, type Run, type Tool, tool } from '@meanwhile/core'
 import {
   call,
   collect,
@@ -9,7 +8,8 @@ import {
   say,
   scriptedModel,
   wait,
-} from '@meanwhile/core/testing'
+} from '@meanwhile/assemble/testing'
+import { createAgent, type Middleware, type Run, type Tool, tool } from '@meanwhile/core'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { eagerTools } from './index.ts'

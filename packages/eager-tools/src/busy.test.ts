@@ -1,5 +1,5 @@
+import { call, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { createAgent, type Tool, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { eagerTools } from './index.ts'

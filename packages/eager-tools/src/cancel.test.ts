@@ -1,3 +1,4 @@
+import { call, collect, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import {
   type AgentEvent,
   type Checkpoint,
@@ -9,7 +10,6 @@ import {
   type Tool,
   tool,
 } from '@meanwhile/core'
-import { call, collect, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { eagerTools } from './index.ts'

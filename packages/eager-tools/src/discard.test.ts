@@ -1,5 +1,5 @@
+import { call, collect, end, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { createAgent, type Middleware, type Tool, ToolDiscardedError, tool } from '@meanwhile/core'
-import { call, collect, end, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { beforeEach, expect, test, vi } from 'vitest'

@@ -1,3 +1,4 @@
+import { call, collect, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import {
   createAgent,
   type Message,
@@ -9,7 +10,6 @@ import {
   type Tool,
   tool,
 } from '@meanwhile/core'
-import { call, collect, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'

@@ -1,4 +1,4 @@
-import { call, end, respond, say, wait } from '@meanwhile/core/testing'
+import { call, end, respond, say, wait } from '@meanwhile/assemble/testing'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { done, ran } from '../test/early-runs.ts'

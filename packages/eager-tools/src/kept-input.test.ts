@@ -1,5 +1,5 @@
+import { call, collect, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { type AgentOptions, createAgent, type Effect, type Middleware, type Tool } from '@meanwhile/core'
-import { call, collect, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
 import { propertyRuns } from '@meanwhile/tests/size'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'

@@ -1,5 +1,5 @@
+import { collect } from '@meanwhile/assemble/testing'
 import { AgentError, createAgent, type Middleware, type Tool } from '@meanwhile/core'
-import { collect } from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'

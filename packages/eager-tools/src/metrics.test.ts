@@ -1,5 +1,5 @@
+import { call, collect, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { createAgent } from '@meanwhile/core'
-import { call, collect, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
 import { type Histogram, MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'

@@ -1,15 +1,7 @@
 /** Core's own model events as a wire, for loops that use a core model or read the stream themselves. */
 
-import {
-  argumentsText,
-  ConfigError,
-  type FinishReason,
-  type Message,
-  type ModelEvent,
-  type ReadChunk,
-  type ToolCall,
-  type Wire,
-} from '@meanwhile/core'
+import { argumentsText, type ReadChunk, type Wire } from '@meanwhile/assemble'
+import { ConfigError, type FinishReason, type Message, type ModelEvent, type ToolCall } from '@meanwhile/core'
 
 /**
  * The events contain no finish reason. Unless `finish` states one, it is `tool-calls` or `stop` if every call was

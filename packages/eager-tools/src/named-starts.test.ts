@@ -1,3 +1,4 @@
+import { collect } from '@meanwhile/assemble/testing'
 import {
   createAgent,
   type Message,
@@ -8,7 +9,6 @@ import {
   type Tool,
   tool,
 } from '@meanwhile/core'
-import { collect } from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { propertyRuns } from '@meanwhile/tests/size'

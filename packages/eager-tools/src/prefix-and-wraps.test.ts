@@ -1,5 +1,5 @@
+import { collect } from '@meanwhile/assemble/testing'
 import { createAgent, type Middleware, type Tool, tool } from '@meanwhile/core'
-import { collect } from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { page } from '../test/library.ts'

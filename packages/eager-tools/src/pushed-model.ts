@@ -1,16 +1,14 @@
 /** A model whose events are pushed into it by a caller that makes the requests and reads the streams itself. */
 
+import { assemble, type ReadChunk, type Wire } from '@meanwhile/assemble'
 import {
   type AssistantMessage,
-  assemble,
   type FinishReason,
   type Flow,
   type Model,
   ModelError,
   type ModelEvent,
   type ModelRequest,
-  type ReadChunk,
-  type Wire,
 } from '@meanwhile/core'
 
 export class PushedModel<Event> implements Model {

@@ -1,4 +1,14 @@
 import {
+  call,
+  collect,
+  cut,
+  end,
+  respond,
+  type ScriptedResponse,
+  say,
+  scriptedModel,
+} from '@meanwhile/assemble/testing'
+import {
   type AgentResult,
   type Checkpoint,
   createAgent,
@@ -7,7 +17,6 @@ import {
   type Middleware,
   tool,
 } from '@meanwhile/core'
-import { call, collect, cut, end, respond, type ScriptedResponse, say, scriptedModel } from '@meanwhile/core/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { retrying } from '../test/retrying.ts'

@@ -1,4 +1,3 @@
-import { type AssistantMessage, createAgent, type Middleware, ModelError, type Tool, tool } from '@meanwhile/core'
 import {
   call,
   collect,
@@ -10,7 +9,8 @@ import {
   say,
   scriptedModel,
   wait,
-} from '@meanwhile/core/testing'
+} from '@meanwhile/assemble/testing'
+import { type AssistantMessage, createAgent, type Middleware, ModelError, type Tool, tool } from '@meanwhile/core'
 import { played } from '@meanwhile/tests/clock'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { outline, results, toolOutline } from '../test/outline.ts'

@@ -1,12 +1,4 @@
 import {
-  type AgentResult,
-  agentTool,
-  type CompletedResult,
-  createAgent,
-  type Middleware,
-  type Tool,
-} from '@meanwhile/core'
-import {
   call,
   collect,
   end,
@@ -16,7 +8,15 @@ import {
   say,
   scriptedModel,
   wait,
-} from '@meanwhile/core/testing'
+} from '@meanwhile/assemble/testing'
+import {
+  type AgentResult,
+  agentTool,
+  type CompletedResult,
+  createAgent,
+  type Middleware,
+  type Tool,
+} from '@meanwhile/core'
 import { played } from '@meanwhile/tests/clock'
 import { propertyRuns } from '@meanwhile/tests/size'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'

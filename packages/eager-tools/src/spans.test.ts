@@ -1,5 +1,5 @@
+import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { createAgent, type Middleware, type Model, type NeedsContext, type Tool } from '@meanwhile/core'
-import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { type SpanNode, spanTree } from '@meanwhile/harness/otlp'
 import { played } from '@meanwhile/tests/clock'
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'

@@ -1,5 +1,5 @@
+import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { createAgent, type Middleware, type Tool, tool } from '@meanwhile/core'
-import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'

@@ -1,4 +1,5 @@
 import { getEventListeners } from 'node:events'
+import { call, collect, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import {
   type AgentEvent,
   agentTool,
@@ -14,7 +15,6 @@ import {
   textOf,
   tool,
 } from '@meanwhile/core'
-import { call, collect, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { spanTree } from '@meanwhile/harness/otlp'
 import { played } from '@meanwhile/tests/clock'
 import { unhandledRejections } from '@meanwhile/tests/rejections'

@@ -4,6 +4,7 @@
 
 /// <reference lib="esnext.disposable" preserve="true" />
 
+import type { Wire } from '@meanwhile/assemble'
 import {
   type AgentEvent,
   type AgentOptions,
@@ -20,7 +21,6 @@ import {
   RunAbortedError,
   type RunOptions,
   type ToolMessage,
-  type Wire,
 } from '@meanwhile/core'
 import { follow } from '@meanwhile/core/calls'
 import { EAGER_OPTIONS, type EagerToolsOptions, eagerTools } from './eager-tools.ts'

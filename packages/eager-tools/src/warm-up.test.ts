@@ -1,5 +1,5 @@
+import { collect } from '@meanwhile/assemble/testing'
 import { createAgent, type Middleware, type Tool, type ToolContext, tool, type WarmContext } from '@meanwhile/core'
-import { collect } from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { beforeEach, expect, test, vi } from 'vitest'

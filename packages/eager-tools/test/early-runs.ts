@@ -1,7 +1,7 @@
 /** Runs of the workshop’s tools with eagerTools. */
 
+import { collect, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, type Middleware, type Tool } from '@meanwhile/core'
-import { collect, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
 import { eagerTools } from '../src/index.ts'
 import { workshop } from './workshop.ts'

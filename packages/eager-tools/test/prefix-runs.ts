@@ -1,7 +1,7 @@
 /** Runs whose model calls a tool that starts with the path it reads. */
 
+import { collect } from '@meanwhile/assemble/testing'
 import { type AgentEvent, createAgent, type Message, type Middleware, type Tool } from '@meanwhile/core'
-import { collect } from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
 import { eagerTools, type Policy } from '../src/index.ts'
 import { accounts } from './accounts.ts'

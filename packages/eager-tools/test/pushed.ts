@@ -1,7 +1,7 @@
 /** Pushes a response into an executor. */
 
+import { type ScriptResponse, scriptedModel } from '@meanwhile/assemble/testing'
 import type { Message, ModelEvent } from '@meanwhile/core'
-import { type ScriptResponse, scriptedModel } from '@meanwhile/core/testing'
 import type { ToolExecutor } from '../src/index.ts'
 
 /** Pushes the events of a scripted model at their times. */

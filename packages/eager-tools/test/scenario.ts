@@ -1,6 +1,7 @@
 /** Random runs: the model's responses and failures, what the calls do, and the middleware around them. */
 
-import { type Assembler, type AssistantPart, type FinishReason, type Middleware, ModelError } from '@meanwhile/core'
+import type { Assembler } from '@meanwhile/assemble'
+import { type AssistantPart, type FinishReason, type Middleware, ModelError } from '@meanwhile/core'
 import fc from 'fast-check'
 import type { Moment } from './telling-model.ts'
 

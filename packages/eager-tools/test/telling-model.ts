@@ -2,7 +2,8 @@
  * A model for what a script cannot express: calls that are sealed late, or with other arguments than they closed with.
  */
 
-import { type Assembler, assemble, type Model, ModelError, type ModelRequest } from '@meanwhile/core'
+import { type Assembler, assemble } from '@meanwhile/assemble'
+import { type Model, ModelError, type ModelRequest } from '@meanwhile/core'
 import { after } from './workshop.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'
-import { call, cut, end, fail, respond, say, think } from '@meanwhile/core/testing'
+import { call, cut, end, fail, respond, say, think } from '@meanwhile/assemble/testing'
 import { type LanguageModel, stepCountIs, streamText, tool } from 'ai'
 import { expect, test } from 'vitest'
 import { z } from 'zod'

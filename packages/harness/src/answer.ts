@@ -1,6 +1,6 @@
 /** Builds the response for a request: from a reply of the script to the writes that a transport sends. */
 
-import type { Pace } from '@meanwhile/core/testing'
+import type { Pace } from '@meanwhile/assemble/testing'
 import type { Asked } from './asked.ts'
 import { type Body, bodyOf, errorBody, refusedBody } from './body.ts'
 import type { Slice } from './cutter.ts'

@@ -1,6 +1,6 @@
 /** Converts a reply of the script to a response of its wire, before it is cut into writes. */
 
-import { AT_ONCE, type Beat, beats, type Pace, type ScriptResponse } from '@meanwhile/core/testing'
+import { AT_ONCE, type Beat, beats, type Pace, type ScriptResponse } from '@meanwhile/assemble/testing'
 import type { Asked } from './asked.ts'
 import type { Frame } from './frame.ts'
 import { recordingFrames, scriptFrames } from './frames.ts'

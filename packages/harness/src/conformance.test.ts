@@ -1,4 +1,4 @@
-import { call, cut, end, fail, respond, say, think } from '@meanwhile/core/testing'
+import { call, cut, end, fail, respond, say, think } from '@meanwhile/assemble/testing'
 import { byTurns, ofEachKind } from '@meanwhile/tests/size'
 import { expect, test } from 'vitest'
 import { clients } from '../test/clients.ts'
@@ -9,8 +9,7 @@ import type { Slice } from './cutter.ts'
 import { mockModels } from './msw.ts'
 import { type Quirk, quirkResponse, quirks } from './quirks.ts'
 import type { ScriptedReply } from './script.ts'
-import type { WireName } from './wires/wire-name.ts'
-import { WIRE_NAMES } from './wires/wire-name.ts'
+import { WIRE_NAMES, type WireName } from './wires/wire-name.ts'
 
 // Every script on every transport, read by the official client of every wire.
 const everywhere = transports.flatMap((transport) =>

@@ -1,4 +1,4 @@
-import { call, respond, say } from '@meanwhile/core/testing'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { mockModels } from './msw.ts'
 import type { ScriptedReply } from './script.ts'

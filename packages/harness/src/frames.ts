@@ -1,6 +1,6 @@
 /** Converts a reply to frames of its wire, each with the time when it is due. */
 
-import type { Beat, Pace, ScriptResponse } from '@meanwhile/core/testing'
+import type { Beat, Pace, ScriptResponse } from '@meanwhile/assemble/testing'
 import type { Frame } from './frame.ts'
 import type { Recording } from './replay.ts'
 import type { ResponseSeed, Wire } from './wires/wire.ts'

@@ -1,4 +1,4 @@
-import { call, respond, say, think } from '@meanwhile/core/testing'
+import { call, respond, say, think } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { bodyFor } from '../test/requests.ts'
 import { mockModels } from './msw.ts'

@@ -1,4 +1,4 @@
-import { call, end, respond, say, wait } from '@meanwhile/core/testing'
+import { call, end, respond, say, wait } from '@meanwhile/assemble/testing'
 import OpenAI from 'openai'
 import { afterEach, expect, test, vi } from 'vitest'
 import { clients } from '../test/clients.ts'

@@ -1,6 +1,6 @@
 /** Converts the steps of a raw response to frames and an end. */
 
-import type { Pace } from '@meanwhile/core/testing'
+import type { Pace } from '@meanwhile/assemble/testing'
 import type { Frame } from './frame.ts'
 import type { RawEnd, RawEvent, RawResponse, RawTime } from './raw.ts'
 import type { Wire } from './wires/wire.ts'

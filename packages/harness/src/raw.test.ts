@@ -1,4 +1,4 @@
-import { respond, say } from '@meanwhile/core/testing'
+import { respond, say } from '@meanwhile/assemble/testing'
 import { afterEach, expect, test, vi } from 'vitest'
 import { listen } from '../test/listen.ts'
 import { type MockModelsOptions, mockModels } from './msw.ts'

@@ -1,6 +1,6 @@
 /** Responses written by hand, byte for byte: what no encoder would send, and broken connections. */
 
-import type { Pace } from '@meanwhile/core/testing'
+import type { Pace } from '@meanwhile/assemble/testing'
 import type { Slice } from './cutter.ts'
 import type { WireName } from './wires/wire-name.ts'
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { call, respond, say, think } from '@meanwhile/core/testing'
+import { call, respond, say, think } from '@meanwhile/assemble/testing'
 import { collectGarbage } from '@meanwhile/tests/garbage'
 import OpenAI from 'openai'
 import { expect, test } from 'vitest'

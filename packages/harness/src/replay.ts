@@ -1,6 +1,6 @@
 /** Responses recorded from a real endpoint, one JSON event per line. */
 
-import type { Pace } from '@meanwhile/core/testing'
+import type { Pace } from '@meanwhile/assemble/testing'
 import type { Slice } from './cutter.ts'
 import { recordedType } from './wires/sse.ts'
 import type { WireName } from './wires/wire-name.ts'

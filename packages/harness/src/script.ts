@@ -1,6 +1,6 @@
 /** The script of an endpoint: a list of responses, or a function that returns one for a request. */
 
-import type { ScriptResponse } from '@meanwhile/core/testing'
+import type { ScriptResponse } from '@meanwhile/assemble/testing'
 import { UnexpectedRequestError, UnusedResponseError } from './errors.ts'
 import { type Expecting, meets } from './expectation.ts'
 import type { Failing } from './fault.ts'

@@ -1,7 +1,7 @@
 /** The calls that an endpoint has sent: they must come back with the ids that it gave them. */
 
 import { hash } from 'node:crypto'
-import type { ScriptResponse } from '@meanwhile/core/testing'
+import type { ScriptResponse } from '@meanwhile/assemble/testing'
 import type { Asked } from './asked.ts'
 import type { Failing } from './fault.ts'
 import { NOT_AS_SENT } from './refusing.ts'

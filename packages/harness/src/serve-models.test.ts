@@ -1,10 +1,9 @@
-import { call, respond, say } from '@meanwhile/core/testing'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { clients } from '../test/clients.ts'
 import { bodyFor } from '../test/requests.ts'
 import { clock } from './clock.ts'
-import type { ModelServer } from './serve-models.ts'
-import { type ServeModelsOptions, serveModels } from './serve-models.ts'
+import { type ModelServer, type ServeModelsOptions, serveModels } from './serve-models.ts'
 import { spawnModelServer } from './spawn-model-server.ts'
 
 const places = [

@@ -1,4 +1,4 @@
-import { call, fail, respond, say, wait } from '@meanwhile/core/testing'
+import { call, fail, respond, say, wait } from '@meanwhile/assemble/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { clients, type Reach } from '../test/clients.ts'
 import { bodyFor } from '../test/requests.ts'

@@ -1,5 +1,5 @@
 import { createAgent } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import type { OAuthClientProvider } from '@modelcontextprotocol/client'
 import { expect, test } from 'vitest'
 import { listed, listing } from '../test/in-process.ts'

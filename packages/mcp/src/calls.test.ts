@@ -1,5 +1,5 @@
 import type { ToolMessage } from '@meanwhile/core'
-import { call } from '@meanwhile/core/testing'
+import { call } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { listed, listing, raw, trial } from '../test/in-process.ts'
 import { ran } from '../test/runs.ts'

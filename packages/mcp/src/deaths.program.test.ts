@@ -1,5 +1,5 @@
 import { createAgent, type ToolMessage, textOf } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { sized } from '@meanwhile/tests/size'
 import { expect, test } from 'vitest'
 import { journal, type Line, ours, overHttp } from '../test/servers.ts'

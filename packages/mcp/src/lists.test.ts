@@ -1,5 +1,5 @@
 import { ConfigError, createAgent, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { expectLinear } from '@meanwhile/tests/growth'
 import { expect, test } from 'vitest'
 import { z } from 'zod'

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createAgent } from '@meanwhile/core'
-import { respond, say, scriptedModel } from '@meanwhile/core/testing'
+import { respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { type McpOptions, mcp } from './index.ts'
 

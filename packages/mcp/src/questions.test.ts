@@ -1,5 +1,5 @@
 import { type AgentOptions, AnswerError, type Checkpoint, createAgent, type Json } from '@meanwhile/core'
-import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/core/testing'
+import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { McpServer } from '@modelcontextprotocol/server'
 import { expect, test } from 'vitest'
 import { listed, listing, served, trial } from '../test/in-process.ts'

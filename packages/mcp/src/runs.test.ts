@@ -1,5 +1,5 @@
 import { type Checkpoint, contextOf, createAgent, interrupt, tool } from '@meanwhile/core'
-import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/core/testing'
+import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { listed, listing, raw, trial } from '../test/in-process.ts'

@@ -1,5 +1,5 @@
+import { call, collect, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent } from '@meanwhile/core'
-import { call, collect, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ask, goneOn } from '../test/asking.ts'

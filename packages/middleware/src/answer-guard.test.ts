@@ -1,4 +1,14 @@
 import {
+  call,
+  collect,
+  end,
+  respond,
+  type ScriptResponse,
+  say,
+  scriptedModel,
+  think,
+} from '@meanwhile/assemble/testing'
+import {
   type AssistantMessage,
   createAgent,
   type Message,
@@ -7,7 +17,6 @@ import {
   textOf,
   tool,
 } from '@meanwhile/core'
-import { call, collect, end, respond, type ScriptResponse, say, scriptedModel, think } from '@meanwhile/core/testing'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { ANSWER_PLEASE, type AnswerGuardOptions, AnswerRejectedError, answerGuard, GO_ON } from './answer-guard.ts'

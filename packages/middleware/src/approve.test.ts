@@ -1,3 +1,4 @@
+import { call, collect, fail, respond, type ScriptStep, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import {
   type Agent,
   AgentError,
@@ -16,7 +17,6 @@ import {
   textOf,
   tool,
 } from '@meanwhile/core'
-import { call, collect, fail, respond, type ScriptStep, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'

@@ -1,16 +1,5 @@
-import {
-  createAgent,
-  interrupt,
-  type Middleware,
-  map,
-  type Run,
-  runLocal,
-  type Tool,
-  type ToolCall,
-  textOf,
-  tool,
-} from '@meanwhile/core'
-import { call, collect, end, fail, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/core/testing'
+import { call, collect, end, fail, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/assemble/testing'
+import { createAgent, type Middleware, map, type Run, type Tool, type ToolCall, textOf, tool } from '@meanwhile/core'
 import { played } from '@meanwhile/tests/clock'
 import { sized } from '@meanwhile/tests/size'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -275,33 +264,6 @@ test('a limit that is not a whole number is a ConfigError naming it, and so is a
   expect(() => callLimits({ perTool: { look: -1 } })).toThrow(expect.objectContaining({ option: 'look' }))
   const odd = { onLimit: 'stop' } as object
   expect(() => callLimits(odd)).toThrow(expect.objectContaining({ option: 'onLimit' }))
-})
-
-test('a checkpoint of an older version goes on with its counts (N13, L11)', async () => {
-  const ask = tool({
-    name: 'ask',
-    description: 'Asks.',
-    input: z.object({}),
-    execute: (_, { answers }) => (answers.length > 0 ? 'asked' : interrupt('Go on?')),
-  }) as Tool
-  const counts = { modelCalls: 1, toolCalls: 2, perTool: { ask: 2 }, closed: false, step: 1, counted: ['c1'] }
-  const saved = runLocal({ key: 'call-limits', schema: z.unknown(), initial: null as unknown })
-  const older: Middleware = {
-    name: 'call-limits',
-    wrapToolCall(call, next, run) {
-      saved(run).value = counts
-      return next(call)
-    },
-  }
-  const model = scriptedModel([respond(call('ask', {}, { id: 'c1' })), respond(call('ask', {}, { id: 'c2' })), done])
-  const agentWith = (one: Middleware) => createAgent({ model, tools: [ask], middleware: [one] })
-  const { checkpoint, interrupts = [] } = await played(agentWith(older).run('Go'))
-  const agent = agentWith(callLimits({ toolCalls: 2, onLimit: 'answer' }))
-  const { messages } = await played(agent.resume(checkpoint ?? '', { [interrupts[0]?.id ?? '']: 'Yes' }).result)
-  expect(messages.flatMap((message) => (message.role === 'tool' ? [textOf(message)] : []))).toEqual([
-    'asked',
-    'Not run: the limit of tool calls is reached (2).',
-  ])
 })
 
 test('inside retryTool it counts executions, outside tool calls (N15)', async () => {

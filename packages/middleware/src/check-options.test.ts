@@ -1,4 +1,4 @@
-import { scriptedModel } from '@meanwhile/core/testing'
+import { scriptedModel } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import {
   answerGuard,

@@ -1,5 +1,5 @@
+import { call, collect, end, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, type Message, type Tool, textOf, tool } from '@meanwhile/core'
-import { call, collect, end, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { CLEARED, type ClearToolResultsOptions, clearToolResults } from './clear-tool-results.ts'

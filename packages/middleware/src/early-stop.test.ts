@@ -1,3 +1,4 @@
+import { call, collect, end, fail, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/assemble/testing'
 import {
   type AgentEvent,
   ConfigError,
@@ -10,7 +11,6 @@ import {
   textOf,
   tool,
 } from '@meanwhile/core'
-import { call, collect, end, fail, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/core/testing'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { expect, test } from 'vitest'
 import { z } from 'zod'

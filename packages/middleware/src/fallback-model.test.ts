@@ -1,4 +1,15 @@
 import {
+  collect,
+  cut,
+  fail,
+  respond,
+  type ScriptedModel,
+  type ScriptResponse,
+  say,
+  scriptedModel,
+  wait,
+} from '@meanwhile/assemble/testing'
+import {
   AgentError,
   type AgentEvent,
   ConfigError,
@@ -10,17 +21,6 @@ import {
   RetriesExhaustedError,
   TimeoutError,
 } from '@meanwhile/core'
-import {
-  collect,
-  cut,
-  fail,
-  respond,
-  type ScriptedModel,
-  type ScriptResponse,
-  say,
-  scriptedModel,
-  wait,
-} from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type FallbackModelOptions, fallbackModel, ModelsExhaustedError } from './fallback-model.ts'

@@ -1,5 +1,5 @@
+import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { ConfigError, createAgent, type Middleware, type Tool } from '@meanwhile/core'
-import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/core/testing'
 import { afterEach, expect, test, vi } from 'vitest'
 import { toolResults } from '../test/tool-results.ts'
 import type { FileBackend, FolderEntry } from './file-backend.ts'

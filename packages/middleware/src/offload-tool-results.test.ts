@@ -1,5 +1,5 @@
+import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { ConfigError, createAgent, type Tool, textOf, tool } from '@meanwhile/core'
-import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/core/testing'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'

@@ -1,5 +1,5 @@
+import { call, collect, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, HistoryError, type Message, type Middleware, type ToolMessage, tool } from '@meanwhile/core'
-import { call, collect, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,4 +1,14 @@
 import {
+  call,
+  collect,
+  fail,
+  respond,
+  type ScriptResponse,
+  say,
+  scriptedModel,
+  think,
+} from '@meanwhile/assemble/testing'
+import {
   type AgentOptions,
   agentTool,
   ConfigError,
@@ -11,7 +21,6 @@ import {
   textOf,
   tool,
 } from '@meanwhile/core'
-import { call, collect, fail, respond, type ScriptResponse, say, scriptedModel, think } from '@meanwhile/core/testing'
 import { propertyRuns } from '@meanwhile/tests/size'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import fc from 'fast-check'

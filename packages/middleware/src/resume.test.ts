@@ -1,7 +1,15 @@
 /** The state of a run's middleware is kept over a resume. */
 
+import {
+  call,
+  fail,
+  respond,
+  type ScriptResponse,
+  say,
+  scriptedModel,
+  wait as silence,
+} from '@meanwhile/assemble/testing'
 import { type AgentResult, createAgent, interrupt, type Middleware, type Tool, textOf, tool } from '@meanwhile/core'
-import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait as silence } from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'

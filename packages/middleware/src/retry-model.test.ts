@@ -1,4 +1,15 @@
 import {
+  collect,
+  cut,
+  fail,
+  respond,
+  type ScriptResponse,
+  say,
+  scriptedModel,
+  think,
+  wait,
+} from '@meanwhile/assemble/testing'
+import {
   AgentError,
   type AgentEvent,
   ConfigError,
@@ -9,17 +20,6 @@ import {
   RetriesExhaustedError,
   textOf,
 } from '@meanwhile/core'
-import {
-  collect,
-  cut,
-  fail,
-  respond,
-  type ScriptResponse,
-  say,
-  scriptedModel,
-  think,
-  wait,
-} from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type RetryAttempt, type RetryModelOptions, retryModel } from './retry-model.ts'

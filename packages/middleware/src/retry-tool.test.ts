@@ -1,3 +1,4 @@
+import { call, collect, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import {
   AgentError,
   type AgentEvent,
@@ -9,7 +10,6 @@ import {
   textOf,
   tool,
 } from '@meanwhile/core'
-import { call, collect, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'

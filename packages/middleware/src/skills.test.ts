@@ -1,5 +1,5 @@
+import { call, collect, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, interrupt, type Tool, textOf, tool } from '@meanwhile/core'
-import { call, collect, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/core/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { memoryBackend } from './memory-backend.ts'

@@ -1,5 +1,5 @@
+import { respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, type Middleware, type Tool, tool } from '@meanwhile/core'
-import { respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { approve } from './approve.ts'

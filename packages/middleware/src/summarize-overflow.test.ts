@@ -1,3 +1,4 @@
+import { call, collect, end, fail, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/assemble/testing'
 import {
   type AssistantMessage,
   createAgent,
@@ -7,7 +8,6 @@ import {
   type ToolMessage,
   tool,
 } from '@meanwhile/core'
-import { call, collect, end, fail, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/core/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { fallbackModel } from './fallback-model.ts'

@@ -1,4 +1,15 @@
 import {
+  call,
+  collect,
+  end,
+  fail,
+  respond,
+  type ScriptResponse,
+  say,
+  scriptedModel,
+  wait,
+} from '@meanwhile/assemble/testing'
+import {
   type AssistantMessage,
   createAgent,
   interrupt,
@@ -12,17 +23,6 @@ import {
   tool,
   type UserMessage,
 } from '@meanwhile/core'
-import {
-  call,
-  collect,
-  end,
-  fail,
-  respond,
-  type ScriptResponse,
-  say,
-  scriptedModel,
-  wait,
-} from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
 import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'

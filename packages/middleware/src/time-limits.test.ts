@@ -1,3 +1,4 @@
+import { call, collect, end, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import {
   AgentError,
   type AgentEvent,
@@ -13,7 +14,6 @@ import {
   ToolTimeoutError,
   tool,
 } from '@meanwhile/core'
-import { call, collect, end, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterEach, expect, test, vi } from 'vitest'

@@ -1,4 +1,14 @@
 import {
+  call,
+  collect,
+  fail,
+  respond,
+  type ScriptResponse,
+  say,
+  scriptedModel,
+  wait,
+} from '@meanwhile/assemble/testing'
+import {
   type AgentEvent,
   createAgent,
   interrupt,
@@ -12,7 +22,6 @@ import {
   textOf,
   tool,
 } from '@meanwhile/core'
-import { call, collect, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { played } from '@meanwhile/tests/clock'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'

@@ -1,5 +1,5 @@
+import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, type Middleware, type Tool, textOf, tool } from '@meanwhile/core'
-import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/core/testing'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { ask, goneOn } from '../test/asking.ts'

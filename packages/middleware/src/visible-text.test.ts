@@ -1,5 +1,5 @@
+import { call } from '@meanwhile/assemble/testing'
 import { ConfigError, type ContentPart, type Tool, tool } from '@meanwhile/core'
-import { call } from '@meanwhile/core/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { toolResults } from '../test/tool-results.ts'

@@ -1,5 +1,6 @@
 /** Runs an agent whose model makes the given calls, and collects what it reads. */
 
+import { type Collected, collect, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/assemble/testing'
 import {
   type AgentEvent,
   type AgentResult,
@@ -9,7 +10,6 @@ import {
   type ToolMessage,
   textOf,
 } from '@meanwhile/core'
-import { type Collected, collect, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/core/testing'
 
 export interface ToolResults extends Collected<AgentEvent, AgentResult> {
   readonly messages: readonly ToolMessage[]

@@ -1,6 +1,7 @@
 /** Reads the calls in a stream of the AI SDK's specification. Its parts may repeat or contradict each other. */
 
-import type { Assembler, InputLimits, Label } from '@meanwhile/core'
+import type { Assembler, Label } from '@meanwhile/assemble'
+import type { InputLimits } from '@meanwhile/core'
 import { type Keeper, ownMetadata } from './ai-sdk-kept.ts'
 import type { CallPart, InputPiece, InputStart } from './ai-sdk-model.ts'
 import { CallInput } from './call-input.ts'

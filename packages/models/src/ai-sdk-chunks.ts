@@ -1,6 +1,6 @@
 /** Reads a response through the AI SDK from the raw chunks that its provider received, and from the parts. */
 
-import type { Assembler, PartOptions, ReadChunk } from '@meanwhile/core'
+import type { Assembler, PartOptions, ReadChunk } from '@meanwhile/assemble'
 import { isUnreadable, isWord } from './ai-sdk-errors.ts'
 import type { Keeper } from './ai-sdk-kept.ts'
 import type { StreamPart } from './ai-sdk-model.ts'

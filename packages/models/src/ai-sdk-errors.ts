@@ -1,6 +1,6 @@
 /** Explains the errors of the AI SDK by their shape; `instanceof` would require one copy of one version. */
 
-import type { Explain } from '@meanwhile/core'
+import type { Explain } from '@meanwhile/assemble'
 import { errorBody, errorIn } from './error-body.ts'
 import { explain, StreamedError } from './explain.ts'
 import { isRecord } from './is-record.ts'

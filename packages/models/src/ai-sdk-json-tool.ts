@@ -3,7 +3,8 @@
  * of its call as text.
  */
 
-import type { ModelRequest, ReadChunk } from '@meanwhile/core'
+import type { ReadChunk } from '@meanwhile/assemble'
+import type { ModelRequest } from '@meanwhile/core'
 import { isRecord } from './is-record.ts'
 
 const JSON_TOOL = 'json'

@@ -1,6 +1,6 @@
 /** The calls in the raw chunks of a response, and what the AI SDK's package reports about the same calls. */
 
-import type { Assembler, CallPiece, Label } from '@meanwhile/core'
+import type { Assembler, CallPiece, Label } from '@meanwhile/assemble'
 import { ownMetadata } from './ai-sdk-kept.ts'
 import type { CallPart, InputPiece, InputStart } from './ai-sdk-model.ts'
 import { ContradictionError } from './explain.ts'

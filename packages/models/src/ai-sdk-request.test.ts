@@ -1,6 +1,5 @@
-import type { FilePart, Message, ModelRequest } from '@meanwhile/core'
-import { ConfigError } from '@meanwhile/core'
-import { respond, say } from '@meanwhile/core/testing'
+import { respond, say } from '@meanwhile/assemble/testing'
+import { ConfigError, type FilePart, type Message, type ModelRequest } from '@meanwhile/core'
 import { mockModels } from '@meanwhile/harness'
 import { expect, test } from 'vitest'
 import { handMade, VERSIONS } from '../test/ai-sdk.ts'

@@ -1,14 +1,7 @@
 /** Converts a stream of the AI SDK's specification to model events. */
 
-import {
-  type Assembler,
-  allowsCalls,
-  ConfigError,
-  type FinishReason,
-  type ModelRequest,
-  type PartOptions,
-  type ReadChunk,
-} from '@meanwhile/core'
+import type { Assembler, PartOptions, ReadChunk } from '@meanwhile/assemble'
+import { allowsCalls, ConfigError, type FinishReason, type ModelRequest } from '@meanwhile/core'
 import { PartCalls } from './ai-sdk-calls.ts'
 import { filePart } from './ai-sdk-files.ts'
 import { FALLBACK, type Keeper, ownMetadata } from './ai-sdk-kept.ts'

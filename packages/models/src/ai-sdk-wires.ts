@@ -1,6 +1,7 @@
 /** The wires whose raw chunks are read, through the AI SDK, by the readers of the official clients. */
 
-import type { ModelRequest, ReadChunk } from '@meanwhile/core'
+import type { ReadChunk } from '@meanwhile/assemble'
+import type { ModelRequest } from '@meanwhile/core'
 import { asksForJson, withoutJsonTool } from './ai-sdk-json-tool.ts'
 import { wireWord } from './ai-sdk-provider.ts'
 import { secondResponses } from './chat-restart.ts'

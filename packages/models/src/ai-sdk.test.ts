@@ -1,6 +1,13 @@
-import type { AssistantMessage, AssistantPart, Model } from '@meanwhile/core'
-import { callsOf, createAgent, ModelError, tool } from '@meanwhile/core'
-import { call, cut, end, fail, respond, type ScriptResponse, say } from '@meanwhile/core/testing'
+import { call, cut, end, fail, respond, type ScriptResponse, say } from '@meanwhile/assemble/testing'
+import {
+  type AssistantMessage,
+  type AssistantPart,
+  callsOf,
+  createAgent,
+  type Model,
+  ModelError,
+  tool,
+} from '@meanwhile/core'
 import { mockModels, recordedResponse } from '@meanwhile/harness'
 import { quirkResponse, quirks } from '@meanwhile/harness/quirks'
 import { expect, test, vi } from 'vitest'

@@ -1,8 +1,16 @@
 /** The adapter for language models of the AI SDK, and so for all of its providers. */
 
-import type { AssistantMessage, FilePart, Flow, Model, ModelEvent, ModelRequest } from '@meanwhile/core'
-import { assemble, ConfigError, checkOptions } from '@meanwhile/core'
-import { sealsCalls } from '@meanwhile/core/calls'
+import { assemble, sealsCalls } from '@meanwhile/assemble'
+import {
+  type AssistantMessage,
+  ConfigError,
+  checkOptions,
+  type FilePart,
+  type Flow,
+  type Model,
+  type ModelEvent,
+  type ModelRequest,
+} from '@meanwhile/core'
 import { checkIdleTimeout } from './adapter-checks.ts'
 import { withChunks } from './ai-sdk-chunks.ts'
 import { v2, v3, v4 } from './ai-sdk-content.ts'

@@ -1,7 +1,7 @@
 /** Streams a response of an official client as model events and a message. */
 
-import type { AssistantMessage, Flow, ModelEvent, ModelRequest, ReadChunk } from '@meanwhile/core'
-import { assemble } from '@meanwhile/core'
+import { assemble, type ReadChunk } from '@meanwhile/assemble'
+import type { AssistantMessage, Flow, ModelEvent, ModelRequest } from '@meanwhile/core'
 import { type Asked, clientChunks, type RequestOptions } from './client-chunks.ts'
 import { explain, readSafely } from './explain.ts'
 import { IDLE_TIMEOUT } from './idle-limit.ts'

@@ -1,7 +1,7 @@
 /** Collects the arguments of a call in the way in which core does: some hosts send all of them again with each piece. */
 
-import { argumentsText, type InputLimits } from '@meanwhile/core'
-import { ToolInput } from '@meanwhile/core/calls'
+import { argumentsText, ToolInput } from '@meanwhile/assemble'
+import type { InputLimits } from '@meanwhile/core'
 import { canonicalArguments } from './canonical-arguments.ts'
 
 export class CallInput {

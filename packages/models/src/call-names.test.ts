@@ -1,6 +1,5 @@
-import type { Message } from '@meanwhile/core'
-import { createAgent } from '@meanwhile/core'
-import { call, end, respond, say } from '@meanwhile/core/testing'
+import { call, end, respond, say } from '@meanwhile/assemble/testing'
+import { createAgent, type Message } from '@meanwhile/core'
 import { mockModels } from '@meanwhile/harness'
 import { anyText } from '@meanwhile/tests/text'
 import fc from 'fast-check'

@@ -1,7 +1,7 @@
 /** One call of a Chat Completions stream, as far as its pieces have arrived. */
 
-import { type Assembler, argumentsText, type InputLimits } from '@meanwhile/core'
-import { ToolInput } from '@meanwhile/core/calls'
+import { type Assembler, argumentsText, ToolInput } from '@meanwhile/assemble'
+import type { InputLimits } from '@meanwhile/core'
 import { CallInput } from './call-input.ts'
 import { canonicalArguments } from './canonical-arguments.ts'
 import type { HeldText } from './held-text.ts'

@@ -1,6 +1,7 @@
 /** Decides which call of a Chat Completions stream a piece belongs to, and collects the call's name. */
 
-import type { Assembler, CallPiece, InputLimits } from '@meanwhile/core'
+import type { Assembler, CallPiece } from '@meanwhile/assemble'
+import type { InputLimits } from '@meanwhile/core'
 import { ChatCall } from './chat-call.ts'
 import type { Said } from './chat-chunk.ts'
 import { ContradictionError } from './explain.ts'

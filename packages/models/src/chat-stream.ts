@@ -1,7 +1,7 @@
 /** Converts the stream of OpenAI's Chat Completions API, and of the many compatible hosts, to model events. */
 
-import type { Assembler, ModelRequest, PartOptions, ReadChunk, Usage } from '@meanwhile/core'
-import { allowsCalls } from '@meanwhile/core'
+import type { Assembler, PartOptions, ReadChunk } from '@meanwhile/assemble'
+import { allowsCalls, type ModelRequest, type Usage } from '@meanwhile/core'
 import { ChatCalls } from './chat-calls.ts'
 import {
   type ChatChunk,

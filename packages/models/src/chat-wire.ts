@@ -1,6 +1,7 @@
 /** The wire of OpenAI's Chat Completions, for a loop that uses its own client. */
 
-import { DEFAULT_INPUT_LIMITS, type Wire } from '@meanwhile/core'
+import type { Wire } from '@meanwhile/assemble'
+import { DEFAULT_INPUT_LIMITS } from '@meanwhile/core'
 import type OpenAI from 'openai'
 import { chatMessages } from './chat-request.ts'
 import { chatReader } from './chat-stream.ts'

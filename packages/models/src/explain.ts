@@ -2,8 +2,8 @@
  * Turns the errors of the official clients into the data of a `ModelError`, whichever copy of a client is installed.
  */
 
-import type { Explain, ModelErrorData, ReadChunk } from '@meanwhile/core'
-import { AgentError, messageOf } from '@meanwhile/core'
+import type { Explain, ReadChunk } from '@meanwhile/assemble'
+import { AgentError, type ModelErrorData, messageOf } from '@meanwhile/core'
 import { ClientCallError } from './client-call-error.ts'
 import { defined } from './defined.ts'
 import { errorBody } from './error-body.ts'

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
+import type { ScriptResponse } from '@meanwhile/assemble/testing'
 import { ModelError } from '@meanwhile/core'
-import type { ScriptResponse } from '@meanwhile/core/testing'
 import { mockModels, rawResponse } from '@meanwhile/harness'
 import OpenAI from 'openai'
 import { expect, test } from 'vitest'

@@ -1,5 +1,5 @@
+import { call, end, respond, say } from '@meanwhile/assemble/testing'
 import { ConfigError, createAgent, type FilePart, type Message, type Model, tool } from '@meanwhile/core'
-import { call, end, respond, say } from '@meanwhile/core/testing'
 import { mockModels } from '@meanwhile/harness'
 import { expectLinear } from '@meanwhile/tests/growth'
 import { expect, test } from 'vitest'

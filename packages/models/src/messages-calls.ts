@@ -1,6 +1,7 @@
 /** Reads the input of the calls of a Messages stream. Its events may repeat or contradict each other. */
 
-import type { Assembler, InputLimits } from '@meanwhile/core'
+import type { Assembler } from '@meanwhile/assemble'
+import type { InputLimits } from '@meanwhile/core'
 import { CallInput } from './call-input.ts'
 import { isEmptyInput } from './empty-input.ts'
 import { ContradictionError } from './explain.ts'

@@ -1,5 +1,5 @@
+import { respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, type Middleware, type Model, map, tool } from '@meanwhile/core'
-import { respond, say } from '@meanwhile/core/testing'
 import { type MockModels, mockModels, recordedResponse } from '@meanwhile/harness'
 import { expect, test } from 'vitest'
 import * as z from 'zod'

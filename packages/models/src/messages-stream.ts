@@ -1,7 +1,8 @@
 /** Converts the stream of Anthropic's Messages API to model events. */
 
 import type Anthropic from '@anthropic-ai/sdk'
-import { type Assembler, allowsCalls, type Label, type ModelRequest, type ReadChunk } from '@meanwhile/core'
+import type { Assembler, Label, ReadChunk } from '@meanwhile/assemble'
+import { allowsCalls, type ModelRequest } from '@meanwhile/core'
 import { defined } from './defined.ts'
 import { isEmptyInput } from './empty-input.ts'
 import { ContradictionError } from './explain.ts'

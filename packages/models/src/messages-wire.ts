@@ -1,7 +1,8 @@
 /** The wire of Anthropic's Messages API, for a loop that uses its own client. */
 
 import type Anthropic from '@anthropic-ai/sdk'
-import { DEFAULT_INPUT_LIMITS, type Wire } from '@meanwhile/core'
+import type { Wire } from '@meanwhile/assemble'
+import { DEFAULT_INPUT_LIMITS } from '@meanwhile/core'
 import { explain, readSafely } from './explain.ts'
 import { targetOf } from './families.ts'
 import { messageParams } from './messages-request.ts'

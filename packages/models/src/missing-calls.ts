@@ -1,6 +1,6 @@
 /** Fails a response that says that it calls tools and contains no call: its host has lost the calls. */
 
-import type { Assembler, ReadChunk } from '@meanwhile/core'
+import type { Assembler, ReadChunk } from '@meanwhile/assemble'
 import type { FailedEnd } from './stop-reason.ts'
 
 /**

@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk'
+import { call, end, respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, type Model, tool } from '@meanwhile/core'
-import { call, end, respond, say } from '@meanwhile/core/testing'
 import { mockModels } from '@meanwhile/harness'
 import OpenAI from 'openai'
 import { expect, test } from 'vitest'

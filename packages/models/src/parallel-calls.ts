@@ -3,7 +3,8 @@
  * (qC37).
  */
 
-import type { CallPiece, NestedCall, ToolDefinition } from '@meanwhile/core'
+import type { CallPiece, NestedCall } from '@meanwhile/assemble'
+import type { ToolDefinition } from '@meanwhile/core'
 import { isRecord } from './is-record.ts'
 
 /**

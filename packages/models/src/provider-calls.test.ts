@@ -1,5 +1,5 @@
+import { respond, say } from '@meanwhile/assemble/testing'
 import { createAgent } from '@meanwhile/core'
-import { respond, say } from '@meanwhile/core/testing'
 import { mockModels, recordedResponse } from '@meanwhile/harness'
 import { expect, test } from 'vitest'
 import { ask } from '../test/ask.ts'

@@ -1,6 +1,5 @@
-import type { Message } from '@meanwhile/core'
-import { callsOf, createAgent, tool } from '@meanwhile/core'
-import { respond, say } from '@meanwhile/core/testing'
+import { respond, say } from '@meanwhile/assemble/testing'
+import { callsOf, createAgent, type Message, tool } from '@meanwhile/core'
 import { mockModels } from '@meanwhile/harness'
 import { type Outcome, type Quirk, quirkResponse, quirks } from '@meanwhile/harness/quirks'
 import { byTurns } from '@meanwhile/tests/size'

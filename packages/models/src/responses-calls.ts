@@ -3,7 +3,8 @@
  * once.
  */
 
-import type { Assembler, InputLimits } from '@meanwhile/core'
+import type { Assembler } from '@meanwhile/assemble'
+import type { InputLimits } from '@meanwhile/core'
 import { canonicalArguments } from './canonical-arguments.ts'
 import { isEmptyInput } from './empty-input.ts'
 import { ContradictionError } from './explain.ts'

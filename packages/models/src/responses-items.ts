@@ -1,6 +1,7 @@
 /** Decides which output item an event of a Responses stream belongs to. */
 
-import type { Assembler, InputLimits } from '@meanwhile/core'
+import type { Assembler } from '@meanwhile/assemble'
+import type { InputLimits } from '@meanwhile/core'
 import { CallInput } from './call-input.ts'
 import { ContradictionError } from './explain.ts'
 import { type Carried, fits, type Item, identityOf, isCall, isOfOther, saysOther } from './responses-item.ts'

@@ -1,6 +1,7 @@
 /** Argument text of a Responses stream whose call is not announced: it may be announced later, or never. */
 
-import type { Assembler, InputLimits } from '@meanwhile/core'
+import type { Assembler } from '@meanwhile/assemble'
+import type { InputLimits } from '@meanwhile/core'
 import { sameArguments } from './canonical-arguments.ts'
 import { type HeldText, ownerless } from './held-text.ts'
 import { isJson } from './is-json.ts'

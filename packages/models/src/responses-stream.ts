@@ -1,7 +1,7 @@
 /** Converts the stream of OpenAI's Responses API to model events. */
 
-import type { Assembler, FinishReason, ModelRequest, PartOptions, ReadChunk } from '@meanwhile/core'
-import { allowsCalls } from '@meanwhile/core'
+import type { Assembler, PartOptions, ReadChunk } from '@meanwhile/assemble'
+import { allowsCalls, type FinishReason, type ModelRequest } from '@meanwhile/core'
 import type OpenAI from 'openai'
 import { defined } from './defined.ts'
 import { StreamedError } from './explain.ts'

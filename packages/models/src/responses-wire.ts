@@ -1,6 +1,7 @@
 /** The wire of OpenAI's Responses API, for a loop that uses its own client. */
 
-import { DEFAULT_INPUT_LIMITS, type Wire } from '@meanwhile/core'
+import type { Wire } from '@meanwhile/assemble'
+import { DEFAULT_INPUT_LIMITS } from '@meanwhile/core'
 import type OpenAI from 'openai'
 import { explain, readSafely } from './explain.ts'
 import { targetOf, UNKNOWN } from './families.ts'

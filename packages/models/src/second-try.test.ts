@@ -1,5 +1,5 @@
+import { call, end, fail, respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, type Model, ModelError } from '@meanwhile/core'
-import { call, end, fail, respond, say } from '@meanwhile/core/testing'
 import { type MockModelsOptions, mockModels } from '@meanwhile/harness'
 import { expect, test } from 'vitest'
 import { z } from 'zod'

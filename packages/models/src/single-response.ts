@@ -1,6 +1,6 @@
 /** Reads exactly one response from a stream, and detects a second one. */
 
-import type { ReadChunk } from '@meanwhile/core'
+import type { ReadChunk } from '@meanwhile/assemble'
 
 /** A second response began in the stream of the first: a gateway has repeated its request. */
 export class RestartedError extends Error {

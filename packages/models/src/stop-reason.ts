@@ -1,6 +1,7 @@
 /** Keeps the reason for which a response stopped. */
 
-import { type Assembler, allowsCalls, type FinishReason } from '@meanwhile/core'
+import type { Assembler } from '@meanwhile/assemble'
+import { allowsCalls, type FinishReason } from '@meanwhile/core'
 import { finishReasonOf } from './finish-reasons.ts'
 
 /** How a response ends: for a reason, or with an error in place of one. */

@@ -1,6 +1,13 @@
-import type { JsonSchema, ModelEvent, ModelRequest, ToolDefinition } from '@meanwhile/core'
-import { createAgent, type Tool, tool } from '@meanwhile/core'
-import { call, end, respond, say } from '@meanwhile/core/testing'
+import { call, end, respond, say } from '@meanwhile/assemble/testing'
+import {
+  createAgent,
+  type JsonSchema,
+  type ModelEvent,
+  type ModelRequest,
+  type Tool,
+  type ToolDefinition,
+  tool,
+} from '@meanwhile/core'
 import { mockModels } from '@meanwhile/harness'
 import { expectLinear } from '@meanwhile/tests/growth'
 import { expect, test } from 'vitest'

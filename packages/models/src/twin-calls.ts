@@ -1,6 +1,6 @@
 /** Distinguishes a call that comes again from another call with the same id. */
 
-import type { Assembler, Label } from '@meanwhile/core'
+import type { Assembler, Label } from '@meanwhile/assemble'
 import type { CallInput } from './call-input.ts'
 import type { HeldText } from './held-text.ts'
 

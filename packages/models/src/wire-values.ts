@@ -1,6 +1,6 @@
 /** Reads ids, places and arguments in the forms in which hosts send them. */
 
-import { argumentsText } from '@meanwhile/core'
+import { argumentsText } from '@meanwhile/assemble'
 
 /** The id as text; `undefined` for an empty id and for the text `null`, which Mistral sends. */
 export function idIn(value: unknown): string | undefined {

@@ -1,6 +1,6 @@
 /** Names the usual mistake when a host that has only Chat Completions responds to the Responses adapter. */
 
-import type { ReadChunk } from '@meanwhile/core'
+import type { ReadChunk } from '@meanwhile/assemble'
 import { isRecord } from './is-record.ts'
 
 /** The response is one of Chat Completions. */

@@ -1,8 +1,13 @@
 /** Calls a model once, for the tests of the adapters. */
 
-import type { AssistantMessage, ModelEvent, ModelRequest } from '@meanwhile/core'
-import { DEFAULT_INPUT_LIMITS, type Model } from '@meanwhile/core'
-import { end, respond, say } from '@meanwhile/core/testing'
+import { end, respond, say } from '@meanwhile/assemble/testing'
+import {
+  type AssistantMessage,
+  DEFAULT_INPUT_LIMITS,
+  type Model,
+  type ModelEvent,
+  type ModelRequest,
+} from '@meanwhile/core'
 import { mockModels, type RulesChoice, type RulesLevel, recordedResponse } from '@meanwhile/harness'
 import { aiSdk } from '../src/ai-sdk.ts'
 import type { RealModel } from './real-models.ts'

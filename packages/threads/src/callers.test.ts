@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { call, respond, type ScriptedResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { createAgent, interrupt, tool } from '@meanwhile/core'
-import { call, respond, type ScriptedResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { keptOf } from '@meanwhile/tests/garbage'
 import { context, type Span, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'

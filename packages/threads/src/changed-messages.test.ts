@@ -1,3 +1,4 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import {
   type AssistantPart,
   createAgent,
@@ -8,7 +9,6 @@ import {
   textOf,
   tool,
 } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { createThreads, memoryThreads } from './index.ts'

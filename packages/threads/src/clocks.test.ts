@@ -1,5 +1,5 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { until } from '../test/chat.ts'

@@ -1,5 +1,5 @@
+import { call, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { createAgent, interrupt, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { all, shown } from '../test/chat.ts'

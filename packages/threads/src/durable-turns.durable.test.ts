@@ -1,6 +1,6 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { contextOf, createAgent, type Message, tool } from '@meanwhile/core'
 import { postgresStore } from '@meanwhile/core/stores/postgres'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { context, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'

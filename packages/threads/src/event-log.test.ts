@@ -1,5 +1,5 @@
+import { call, fail, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { createAgent, interrupt, type Middleware, tool } from '@meanwhile/core'
-import { call, fail, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { all } from '../test/chat.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, textOf, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { type Cluster, startCluster, switchingProxy, transactionPooler } from '@meanwhile/postgres-cluster'
 import { sized } from '@meanwhile/tests/size'
 import { Client, Pool } from 'pg'

@@ -1,5 +1,5 @@
+import { call, fail, respond, type ScriptedResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { createAgent, interrupt, type Middleware, type ModelRequest, tool } from '@meanwhile/core'
-import { call, fail, respond, type ScriptedResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { all, shown, until } from '../test/chat.ts'

@@ -1,5 +1,5 @@
+import { respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { createAgent } from '@meanwhile/core'
-import { respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { expect, test, vi } from 'vitest'
 import { chat } from '../test/chat.ts'
 import { LEASE, useFakeTime } from '../test/fake-time.ts'

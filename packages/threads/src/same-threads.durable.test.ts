@@ -1,5 +1,5 @@
+import { call, fail, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, interrupt, type Message, type ModelRequest, textOf, tool } from '@meanwhile/core'
-import { call, fail, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/core/testing'
 import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'

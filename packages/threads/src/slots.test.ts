@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { call, fail, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { ConfigError, createAgent, interrupt, type ModelRequest, textOf, tool } from '@meanwhile/core'
-import { call, fail, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { countedStore } from '../test/counted-store.ts'

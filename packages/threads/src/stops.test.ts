@@ -1,5 +1,5 @@
+import { call, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { createAgent, type Message } from '@meanwhile/core'
-import { call, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { shown, until } from '../test/chat.ts'
 import { createThreads, memoryThreads, type ThreadStore, type Threads } from './index.ts'

@@ -15,8 +15,7 @@ export function hashAfter(before: string, message: unknown): string {
 }
 
 /**
- * Returns the text to store. With a base it has two lines, the base and the rest of the checkpoint: an earlier version, which would take the rest for the
- * whole history, cannot read it.
+ * Returns the text to store. With a base it has two lines, the base and the rest of the checkpoint.
  *
  * Throws a `RangeError` unless the revision is a safe integer above `expected`.
  */

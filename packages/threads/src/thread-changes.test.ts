@@ -1,5 +1,5 @@
+import { call, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { createAgent } from '@meanwhile/core'
-import { call, respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { expect, test, vi } from 'vitest'
 import { chat, reading, shown, until } from '../test/chat.ts'
 import { countedStore } from '../test/counted-store.ts'

@@ -1,6 +1,5 @@
-import type { Message } from '@meanwhile/core'
-import { createAgent, type Middleware } from '@meanwhile/core'
-import { respond, say, scriptedModel, wait } from '@meanwhile/core/testing'
+import { respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
+import { createAgent, type Message, type Middleware } from '@meanwhile/core'
 import { expect, test, vi } from 'vitest'
 import { shown, textsOf } from '../test/chat.ts'
 import { LEASE } from '../test/fake-time.ts'

@@ -1,5 +1,5 @@
+import { scriptedModel } from '@meanwhile/assemble/testing'
 import { type Agent, createAgent, type PendingInterrupt, tool } from '@meanwhile/core'
-import { scriptedModel } from '@meanwhile/core/testing'
 import { expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import {

@@ -1,3 +1,4 @@
+import { call, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/assemble/testing'
 import {
   agentTool,
   createAgent,
@@ -8,7 +9,6 @@ import {
   textOf,
   tool,
 } from '@meanwhile/core'
-import { call, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/core/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { createThreads, memoryThreads } from './index.ts'

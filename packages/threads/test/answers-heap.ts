@@ -1,8 +1,8 @@
 /** In its own thread: measures how many bytes the heap grows by with each letter of the answers of finished turns in memory. `letters`: of one answer. */
 
 import { parentPort, workerData } from 'node:worker_threads'
+import { respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent } from '@meanwhile/core'
-import { respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { collectGarbage } from '@meanwhile/tests/garbage'
 import { createThreads, memoryThreads } from '../src/index.ts'
 

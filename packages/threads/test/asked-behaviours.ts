@@ -1,5 +1,6 @@
 /** Tests of calls that a human is asked about, for turns in the same process and for turns in workers. */
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import {
   type Agent,
   type AgentToolOptions,
@@ -10,7 +11,6 @@ import {
   type Tool,
   tool,
 } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { approve, redact } from '@meanwhile/middleware'
 import { expect, test } from 'vitest'
 import { z } from 'zod'

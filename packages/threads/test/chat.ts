@@ -1,5 +1,6 @@
 /** An agent whose model answers according to the words of the user, and functions to read threads. */
 
+import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import {
   type Agent,
   createAgent,
@@ -10,7 +11,6 @@ import {
   textOf,
   tool,
 } from '@meanwhile/core'
-import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { z } from 'zod'
 import type { ThreadEvent, ThreadState, Turn } from '../src/index.ts'
 import { pausing } from './pausing.ts'

@@ -1,7 +1,7 @@
 /** An agent that records its actions outside of its process, so that a test can check them after the process was killed. */
 
+import { call, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { type Agent, createAgent, interrupt, type Message, type ModelRequest, textOf, tool } from '@meanwhile/core'
-import { call, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/core/testing'
 import { z } from 'zod'
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))

@@ -1,7 +1,7 @@
 /** Plays requests whose process dies at each of its writes, on threads whose history a middleware shortens, and compares what the thread is in the end. */
 
+import { call, fail, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, interrupt, type Message, type ModelRequest, textOf, tool } from '@meanwhile/core'
-import { call, fail, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/core/testing'
 import { expect } from 'vitest'
 import { z } from 'zod'
 import { createThreads, type ThreadStore, type Threads } from '../src/index.ts'

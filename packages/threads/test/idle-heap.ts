@@ -4,8 +4,8 @@
  */
 
 import { parentPort, workerData } from 'node:worker_threads'
+import { respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent } from '@meanwhile/core'
-import { respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { collectGarbage } from '@meanwhile/tests/garbage'
 import { createThreads } from '../src/index.ts'
 import { sqliteThreads } from '../src/sqlite.ts'

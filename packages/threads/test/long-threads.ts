@@ -1,7 +1,7 @@
 /** Writes threads of any length, and plays a turn of about eight saves on them. */
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, type ModelRequest, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { expect } from 'vitest'
 import { z } from 'zod'
 import { createThreads, type StoredEvent, type ThreadStore, type TurnRecord } from '../src/index.ts'

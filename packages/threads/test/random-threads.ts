@@ -1,7 +1,7 @@
 /** Plays random requests and crashes against a store, and checks the threads after them. */
 
+import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { createAgent, interrupt, type Message, ModelError, type ModelRequest, textOf, tool } from '@meanwhile/core'
-import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import type { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { expect, vi } from 'vitest'

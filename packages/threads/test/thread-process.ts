@@ -1,8 +1,8 @@
 /** A process with threads over a SQLite file. It executes the orders that its test sends. */
 
 import { appendFileSync, existsSync } from 'node:fs'
+import { call, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, interrupt, type Message, type Model, type ModelRequest, textOf, tool } from '@meanwhile/core'
-import { call, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/core/testing'
 import { createThreads, type Threads } from '@meanwhile/threads'
 import { sqliteThreads } from '@meanwhile/threads/sqlite'
 import { z } from 'zod'

@@ -1,7 +1,7 @@
 /** A question that a turn has told, and whose process ends before its checkpoint is stored. The next attempt asks about another call with the same id. */
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { type Agent, type CheckpointStore, createAgent, interrupt, type StoredCheckpoint, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { z } from 'zod'
 import type { Threads, Turn } from '../src/index.ts'
 

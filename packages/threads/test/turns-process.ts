@@ -5,8 +5,8 @@
 
 import { appendFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { createThreads } from '@meanwhile/threads'
 import { postgresThreads } from '@meanwhile/threads/postgres'
 import { Pool } from 'pg'

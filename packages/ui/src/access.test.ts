@@ -1,5 +1,5 @@
+import { call, fail, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, type Tool, tool } from '@meanwhile/core'
-import { call, fail, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/core/testing'
 import { approve } from '@meanwhile/middleware'
 import { createThreads, memoryThreads, type ThreadRuns, type Threads, type ThreadsOptions } from '@meanwhile/threads'
 import { afterEach, expect, test, vi } from 'vitest'

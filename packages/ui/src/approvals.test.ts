@@ -1,5 +1,5 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { agentTool, createAgent, type Json, type Tool, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { type ApproveOptions, approve, isPendingApproval, redact } from '@meanwhile/middleware'
 import { createThreads, memoryThreads, type ThreadEvent } from '@meanwhile/threads'
 import { expect, onTestFinished, test, vi } from 'vitest'

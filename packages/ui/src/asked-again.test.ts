@@ -1,7 +1,7 @@
 /** Questions that a process asks again about calls with the same ids, after another one has died: the model call was not stored, and its response is another one. */
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, type Tool, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { approve } from '@meanwhile/middleware'
 import { createThreads, memoryThreads, type ThreadStore } from '@meanwhile/threads'
 import type { UIMessage } from 'ai'

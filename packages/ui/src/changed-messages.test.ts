@@ -1,5 +1,5 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { type AssistantPart, createAgent, type Middleware, type Tool, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { createThreads, memoryThreads } from '@meanwhile/threads'
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'

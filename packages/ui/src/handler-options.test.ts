@@ -1,5 +1,5 @@
+import { scriptedModel } from '@meanwhile/assemble/testing'
 import { ConfigError, createAgent } from '@meanwhile/core'
-import { scriptedModel } from '@meanwhile/core/testing'
 import { createThreads, memoryThreads } from '@meanwhile/threads'
 import { expect, test } from 'vitest'
 import { agUiHandler } from './ag-ui/index.ts'

@@ -1,7 +1,7 @@
 /** Bodies of a hostile page, with PostgreSQL: it cannot store every text that JSON can have. */
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, type Tool, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { ownDatabase } from '@meanwhile/postgres-cluster/testing'
 import { createThreads, memoryThreads, type ThreadStore } from '@meanwhile/threads'
 import { postgresThreads, setUpPostgresThreads } from '@meanwhile/threads/postgres'

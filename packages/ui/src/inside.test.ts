@@ -1,5 +1,5 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { agentTool, createAgent, interrupt, type Json, type Tool, textOf, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { approve, redact } from '@meanwhile/middleware'
 import { createThreads, memoryThreads, type ThreadStore } from '@meanwhile/threads'
 import type { UIMessage } from 'ai'

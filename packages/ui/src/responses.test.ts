@@ -1,5 +1,5 @@
+import { respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent } from '@meanwhile/core'
-import { respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { createThreads, memoryThreads } from '@meanwhile/threads'
 import { expect, test } from 'vitest'
 import { chat } from '../test/agent.ts'

@@ -1,7 +1,7 @@
 /** A chat with tools of each kind, served to AG-UI clients. */
 
+import { respond, type ScriptedResponse, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, interrupt, type ModelRequest, type Tool, textOf, tool } from '@meanwhile/core'
-import { respond, type ScriptedResponse, say, scriptedModel } from '@meanwhile/core/testing'
 import { approve, planTasks, retryModel } from '@meanwhile/middleware'
 import { createThreads, memoryThreads, type Threads } from '@meanwhile/threads'
 import { expect, onTestFinished } from 'vitest'

@@ -1,6 +1,7 @@
 /** An agent whose model answers depending on the user message. */
 
 import { setTimeout } from 'node:timers/promises'
+import { call, fail, respond, type ScriptResponse, say, scriptedModel, think, wait } from '@meanwhile/assemble/testing'
 import {
   type Agent,
   createAgent,
@@ -12,7 +13,6 @@ import {
   textOf,
   tool,
 } from '@meanwhile/core'
-import { call, fail, respond, type ScriptResponse, say, scriptedModel, think, wait } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { approve, retryModel } from '@meanwhile/middleware'
 import { z } from 'zod'

@@ -1,7 +1,7 @@
 /** Random agents with calls that ask: in the step itself, in agents inside calls at any depth, in the background, and in tools that make calls. */
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { type Agent, agentTool, createAgent, type Json, type Middleware, type Tool, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { approve } from '@meanwhile/middleware'
 import fc from 'fast-check'
 import { z } from 'zod'

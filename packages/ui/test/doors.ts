@@ -1,7 +1,7 @@
 /** The requests of every route of both handlers, over one thread that has a turn. The store notes each use of it. */
 
+import { respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent } from '@meanwhile/core'
-import { respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { createThreads, memoryThreads, type ThreadStore } from '@meanwhile/threads'
 import { agUiHandler } from '../src/ag-ui/index.ts'
 import { chatHandler } from '../src/ai-sdk/index.ts'

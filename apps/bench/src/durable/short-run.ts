@@ -1,7 +1,7 @@
 /** A run of three model calls, a `read` and an `external` call. Nothing in it waits, so its time is overhead. */
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { type Agent, createAgent, type Effect, type Message, type Model, type Tool, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { z } from 'zod'
 

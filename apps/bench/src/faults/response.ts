@@ -1,6 +1,7 @@
 /** The responses of a fault script, moment by moment, as a wire would pass them to the assembler. */
 
-import { type Assembler, type FinishReason, ModelError } from '@meanwhile/core'
+import type { Assembler } from '@meanwhile/assemble'
+import { type FinishReason, ModelError } from '@meanwhile/core'
 
 /** One moment of a response; if it throws, the response fails. */
 export type Moment = (to: Assembler) => void

@@ -1,10 +1,10 @@
 /** Runs a fault script once, and records all executions of its tools. Time is turns of the event loop: nothing waits for a clock. */
 
 import { setImmediate as turn } from 'node:timers/promises'
+import { assemble } from '@meanwhile/assemble'
 import {
   type AgentResult,
   type AgentRun,
-  assemble,
   createAgent,
   type Effect,
   interrupt,

@@ -1,4 +1,4 @@
-import { call, fail, respond, type ScriptResponse, say } from '@meanwhile/core/testing'
+import { call, fail, respond, type ScriptResponse, say } from '@meanwhile/assemble/testing'
 import { serveModels, type WireName } from '@meanwhile/harness/server'
 import { afterEach, expect, test, vi } from 'vitest'
 import { cellsOf } from '../cells.ts'

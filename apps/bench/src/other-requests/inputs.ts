@@ -1,6 +1,6 @@
 /** What each library is given: tools, what the model answers, and what the tools return. */
 
-import { call, end, respond, type ScriptResponse, say, think } from '@meanwhile/core/testing'
+import { call, end, respond, type ScriptResponse, say, think } from '@meanwhile/assemble/testing'
 import type { PeerTool } from '../peers/driver.ts'
 
 /** One input for a library. */

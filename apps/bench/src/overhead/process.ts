@@ -1,7 +1,7 @@
 /** A process that measures one part of core's own cost, sends its figures and ends. */
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { type Agent, createAgent, type Model, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { z } from 'zod'
 import type { Work } from './overhead.ts'
 import type { Figures } from './table.ts'

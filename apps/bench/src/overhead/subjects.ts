@@ -1,7 +1,7 @@
 /** The runs whose spans are measured: one with many spans, and one with many deltas. */
 
+import { respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, type Message, type Middleware, type Model, type ToolCall, tool } from '@meanwhile/core'
-import { respond, say, scriptedModel } from '@meanwhile/core/testing'
 import type { TracerProvider } from '@opentelemetry/api'
 import { z } from 'zod'
 

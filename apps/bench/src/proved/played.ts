@@ -1,7 +1,7 @@
 /** Plays one script to a library's loop or to ours, and says what it did. */
 
+import type { ScriptResponse } from '@meanwhile/assemble/testing'
 import { createAgent, type Effect, messageOf, tool } from '@meanwhile/core'
-import type { ScriptResponse } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { serveModels, type WireName } from '@meanwhile/harness/server'
 import { z } from 'zod'

@@ -1,5 +1,5 @@
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { callsOf } from '@meanwhile/core'
-import { call, respond, say } from '@meanwhile/core/testing'
 import { mockModels, parseRecording, recordModels } from '@meanwhile/harness'
 import { expect, test } from 'vitest'
 import { readResponse } from './read-response.ts'

@@ -1,8 +1,8 @@
 /** Converts a recording to scenarios: one for each conversation with tool calls. */
 
 import { basename } from 'node:path'
+import { respond, say } from '@meanwhile/assemble/testing'
 import { messageOf, textOf } from '@meanwhile/core'
-import { respond, say } from '@meanwhile/core/testing'
 import { parseRecording, type RecordedExchange, replayRecording, type ScriptedReply } from '@meanwhile/harness/server'
 import { z } from 'zod'
 import { count } from '../format.ts'

@@ -1,8 +1,8 @@
 /** Measures how long the calls of one step hold the event loop. */
 
 import { setImmediate as turn } from 'node:timers/promises'
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, type Middleware, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { standard } from '@meanwhile/middleware'
 import { z } from 'zod'
 import { median } from '../stats.ts'

@@ -1,8 +1,8 @@
 /** Opens a chat server in this process, with the same model and the same tool. What it opens ends with the process. */
 
 import { setTimeout as wait } from 'node:timers/promises'
+import { respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { openai } from '@meanwhile/models/openai'
 import { createThreads, memoryThreads, type ThreadStore } from '@meanwhile/threads'

@@ -4,9 +4,9 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, type Effect, type Model, messageOf, type Tool, tool } from '@meanwhile/core'
 import { postgresStore } from '@meanwhile/core/stores/postgres'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { durableRuns, setUpDurable } from '@meanwhile/durable'
 import { pgBossEngine } from '@meanwhile/durable/pg-boss'
 import { Pool } from 'pg'

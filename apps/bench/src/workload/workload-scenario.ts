@@ -1,7 +1,7 @@
 /** Converts a user's workload to a scenario. */
 
 import { basename } from 'node:path'
-import { call, respond, type ScriptStep, say, think, wait } from '@meanwhile/core/testing'
+import { call, respond, type ScriptStep, say, think, wait } from '@meanwhile/assemble/testing'
 import { z } from 'zod'
 import type { Scenario, ScenarioCall } from '../scenario.ts'
 import { shapeOf } from '../shape.ts'

@@ -1,3 +1,14 @@
+import {
+  call,
+  collect,
+  end,
+  fail,
+  respond,
+  type ScriptResponse,
+  say,
+  scriptedModel,
+  wait,
+} from '@meanwhile/assemble/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
@@ -14,7 +25,6 @@ import {
   tool,
   UnknownCallError,
 } from '../index.ts'
-import { call, collect, end, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

@@ -1,9 +1,9 @@
 /** A tool that runs two agents at once, one of which asks: its function ends with the question, while the other agent is still running. */
 
+import { call, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { agentTool, createAgent, interrupt, memoryStore, type Tool, tool } from '../index.ts'
-import { call, respond, say, scriptedModel, wait } from '../testing.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 

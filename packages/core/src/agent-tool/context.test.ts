@@ -1,7 +1,7 @@
+import { call, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { agentTool, contextOf, createAgent, interrupt, type Middleware, runTool, type Tool, tool } from '../index.ts'
-import { call, respond, type ScriptResponse, say, scriptedModel } from '../testing.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

@@ -1,3 +1,4 @@
+import { call, respond, type ScriptResponse, type ScriptStep, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { beforeEach, expect, test, vi } from 'vitest'
@@ -18,7 +19,6 @@ import {
   type Tool,
   tool,
 } from '../index.ts'
-import { call, respond, type ScriptResponse, type ScriptStep, say, scriptedModel } from '../testing.ts'
 
 // Questions inside calls, with and without a `wrapAgent` that only passes on.
 

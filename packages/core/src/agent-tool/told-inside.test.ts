@@ -1,3 +1,4 @@
+import { call, respond, type ScriptResponse, type ScriptStep, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { beforeEach, expect, test, vi } from 'vitest'
@@ -19,7 +20,6 @@ import {
   textOf,
   tool,
 } from '../index.ts'
-import { call, respond, type ScriptResponse, type ScriptStep, say, scriptedModel } from '../testing.ts'
 
 // What the model of the next run reads of calls inside calls whose run was closed, cancelled or aborted.
 

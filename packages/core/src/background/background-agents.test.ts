@@ -1,3 +1,4 @@
+import { call, collect, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
@@ -11,7 +12,6 @@ import {
   type Tool,
   tool,
 } from '../index.ts'
-import { call, collect, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
 // Agents that work in the background: their questions, and what a cancel leaves of them.
 

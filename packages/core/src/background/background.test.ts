@@ -1,3 +1,4 @@
+import { call, collect, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
@@ -18,7 +19,6 @@ import {
   type ToolMessage,
   tool,
 } from '../index.ts'
-import { call, collect, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
 class OwnError extends AgentError {}
 

@@ -1,3 +1,4 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import {
@@ -20,7 +21,6 @@ import {
   type Tool,
   tool,
 } from '../index.ts'
-import { call, respond, say, scriptedModel } from '../testing.ts'
 
 let did: string[] = []
 beforeEach(() => {

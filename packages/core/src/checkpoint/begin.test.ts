@@ -1,3 +1,4 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { context, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
@@ -15,7 +16,6 @@ import {
   storedResult,
   tool,
 } from '../index.ts'
-import { call, respond, say, scriptedModel } from '../testing.ts'
 
 // A run that is stored before any of it runs.
 

@@ -110,7 +110,7 @@ const INTERRUPT: Shape<PendingInterrupt> = {
 
 const ASKED: Shape<Asked> = {
   answers: Array.isArray,
-  payloads: optional(Array.isArray),
+  payloads: Array.isArray,
   past: isCount,
 }
 

@@ -1,4 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises'
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { describe, expect, test } from 'vitest'
 import { answersTo, tools } from '../../test/checkpoint-fixtures.ts'
 import { FIXTURES, resumed } from '../../test/optional-members.ts'
@@ -10,10 +11,9 @@ import {
   createAgent,
   memoryStore,
 } from '../index.ts'
-import { call, respond, say, scriptedModel } from '../testing.ts'
 import { checksumOf } from './checksum.ts'
 
-// Checkpoints of each format, as a version wrote them. They are pinned and must never be rewritten.
+// Checkpoints of each format, as a version wrote them. They are pinned; those of a released format must never be rewritten.
 
 const FOLDER = new URL('../../test-data/checkpoints/', import.meta.url)
 
@@ -35,17 +35,17 @@ const outputs = async ({ result }: AgentRun) =>
 
 test('each kind of checkpoint has a fixture (L18)', async () => {
   expect((await readdir(FOLDER)).toSorted()).toEqual([
-    'format-2-cancelled.json',
-    'format-2-completed.json',
-    'format-2-early-calls.json',
-    'format-2-interrupted.json',
-    'format-2-optional',
-    'format-2-reentrancy.json.gz',
-    'format-2-undone-calls.json',
+    'format-1-cancelled.json',
+    'format-1-completed.json',
+    'format-1-early-calls.json',
+    'format-1-interrupted.json',
+    'format-1-optional',
+    'format-1-reentrancy.json.gz',
+    'format-1-undone-calls.json',
   ])
 })
 
-describe.each([2])('of format %i', (format) => {
+describe.each([1])('of format %i', (format) => {
   test('a pinned interrupted run continues: the questions are answered, the other calls are not repeated (L18)', async () => {
     const { checkpoint } = await pinned(format, 'interrupted')
     const did: string[] = []
@@ -137,7 +137,7 @@ test.each([
   ['revision', undefined],
   ['format', 0],
 ])('a checkpoint whose %s is %s is damaged (L18)', async (member, value) => {
-  const { checkpoint } = await pinned(2, 'interrupted')
+  const { checkpoint } = await pinned(1, 'interrupted')
   const { checksum: _, ...damaged } = { ...checkpoint, [member]: value }
   const from = { ...damaged, checksum: checksumOf(damaged) } as Checkpoint
   await expect(agentOf([]).agent.resume(from, answersTo(from)).result).rejects.toBeInstanceOf(CheckpointCorruptError)

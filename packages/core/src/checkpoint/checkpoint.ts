@@ -8,9 +8,8 @@ import {
 } from '../vocabulary/checkpoint-errors.ts'
 import { type CheckpointStore, loaded } from '../vocabulary/checkpoint-store.ts'
 import { ConfigError } from '../vocabulary/errors.ts'
-import { freeze, messageHash } from '../vocabulary/history.ts'
+import { freeze } from '../vocabulary/history.ts'
 import { isRecord } from '../vocabulary/json.ts'
-import type { Message } from '../vocabulary/message.ts'
 import { kindOf } from '../vocabulary/message-shape.ts'
 import type { CompletedResult } from '../vocabulary/result.ts'
 import { CHECKPOINT_FORMAT, type Checkpoint } from '../vocabulary/saved-run.ts'
@@ -107,7 +106,5 @@ function idOf(value: unknown): string {
 /** Whether the format is that of this version, and the checksum is the one that the members had when they were written. */
 function isWhole(checkpoint: Checkpoint): boolean {
   const { format, revision, checksum } = checkpoint
-  // The first checksums were those of the whole messages.
-  const isRight = [messageHash, (one: Message) => one].some((read) => checksumOf(checkpoint, read) === checksum)
-  return format === CHECKPOINT_FORMAT && isCount(revision) && isRight
+  return format === CHECKPOINT_FORMAT && isCount(revision) && checksumOf(checkpoint) === checksum
 }

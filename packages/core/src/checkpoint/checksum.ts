@@ -2,12 +2,11 @@
 
 import { hashOf } from '../vocabulary/hash.ts'
 import { messageHash } from '../vocabulary/history.ts'
-import type { Message } from '../vocabulary/message.ts'
 import type { Checkpoint } from '../vocabulary/saved-run.ts'
 
-/** The checksum of all members except the revision. It does not depend on the order of the members. `read`: what is read of a message. */
-export function checksumOf(saved: Omit<Checkpoint, 'checksum'>, read: (one: Message) => unknown = messageHash): string {
-  return hashOf({ ...saved, messages: saved.messages.map(read), revision: undefined, checksum: undefined })
+/** The checksum of all members except the revision. It does not depend on the order of the members. */
+export function checksumOf(saved: Omit<Checkpoint, 'checksum'>): string {
+  return hashOf({ ...saved, messages: saved.messages.map(messageHash), revision: undefined, checksum: undefined })
 }
 
 /** The checkpoint with its checksum. */

@@ -1,3 +1,4 @@
+import { call, collect, respond, type ScriptedResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
@@ -19,7 +20,6 @@ import {
   type ToolFlow,
   tool,
 } from '../index.ts'
-import { call, collect, respond, type ScriptedResponse, say, scriptedModel, wait } from '../testing.ts'
 
 // Calls that a kill or a cancel cuts off: what may have happened is not repeated, and what has not happened is not lost.
 

@@ -1,3 +1,13 @@
+import {
+  call,
+  collect,
+  fail,
+  respond,
+  type ScriptedResponse,
+  say,
+  scriptedModel,
+  wait,
+} from '@meanwhile/assemble/testing'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
@@ -14,7 +24,6 @@ import {
   memoryStore,
   tool,
 } from '../index.ts'
-import { call, collect, fail, respond, type ScriptedResponse, say, scriptedModel, wait } from '../testing.ts'
 import { hash } from '../vocabulary/hash.ts'
 import { signed } from './checksum.ts'
 
@@ -183,19 +192,4 @@ test('a key is short, and where no hash can be computed at once it has the input
   builtin.mockRestore()
   expect(decodeURIComponent(first)).toMatch(/^order-17\/1\/note\/\[{"n":"1ct78m927hm"},null\]\/0$/)
   expect(decodeURIComponent(second)).toMatch(/^order-17\/1\/note\/\[{"n":"kcb82fnoao"},null\]\/0$/)
-})
-
-test('a call of an older checkpoint keeps its key, which has a hash of 53 bits, and a further equal call has another one (H25, L18)', async () => {
-  const checkpoints = memoryStore()
-  const slowly = { ...note, execute: () => sleep(5_000) }
-  const options = { tools: [slowly], middleware: [early], checkpoints }
-  const run = noting([respond(call('note', ONE), wait(5_000))], options).stream('Go', { id: 'order-17' })
-  const { checksum: _, ...left } = await killedAfter(300, run, checkpoints)
-  const old = `order-17/1/note/${hash(JSON.stringify(ONE))}/0`
-  const from = signed({ ...left, calls: left.calls.map((one) => ({ ...one, key: old })) })
-  keys = []
-  const responses = [respond(call('note', ONE), call('note', ONE)), done]
-  const resumed = noting(responses).resume(from, {}, { rerun: ['read', 'idempotent'] })
-  expect((await settled(resumed)).result?.status).toBe('completed')
-  expect(keys).toEqual([old, expect.stringMatching(/^order-17\/1\/note\/[\w-]{43}\/1$/)])
 })

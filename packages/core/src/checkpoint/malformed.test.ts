@@ -1,10 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises'
+import { collect, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { sized } from '@meanwhile/tests/size'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { answersTo, tools } from '../../test/checkpoint-fixtures.ts'
 import { agentOf, FIXTURES } from '../../test/optional-members.ts'
 import { type Agent, AgentError, type Checkpoint, createAgent, messageOf } from '../index.ts'
-import { collect, respond, say, scriptedModel } from '../testing.ts'
 import { signed } from './checksum.ts'
 
 beforeEach(() => {
@@ -15,7 +15,7 @@ beforeEach(() => {
 const FOLDER = new URL('../../test-data/checkpoints/', import.meta.url)
 
 async function pinned(name: string): Promise<Checkpoint> {
-  const file = JSON.parse(await readFile(new URL(`format-2-${name}.json`, FOLDER), 'utf8'))
+  const file = JSON.parse(await readFile(new URL(`format-1-${name}.json`, FOLDER), 'utf8'))
   return file.checkpoint ?? file
 }
 
@@ -61,10 +61,10 @@ const CASES: readonly (readonly [string, () => Agent])[] = [
 ]
 
 test('each pinned checkpoint is examined (L18)', async () => {
-  const files = [...(await readdir(FOLDER)), ...(await readdir(new URL('format-2-optional', FOLDER)))]
+  const files = [...(await readdir(FOLDER)), ...(await readdir(new URL('format-1-optional', FOLDER)))]
   const names = files.filter((file) => file.endsWith('.json'))
   expect(CASES.map(([name]) => name.slice(name.indexOf('/') + 1)).toSorted()).toEqual(
-    names.map((name) => name.slice(0, -5).replace('format-2-', '')).toSorted(),
+    names.map((name) => name.slice(0, -5).replace('format-1-', '')).toSorted(),
   )
 })
 

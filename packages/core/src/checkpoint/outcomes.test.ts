@@ -1,3 +1,4 @@
+import { call, collect, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -26,7 +27,6 @@ import {
   textOf,
   tool,
 } from '../index.ts'
-import { call, collect, respond, say, scriptedModel, wait } from '../testing.ts'
 
 // The outcomes of executions belong to their inputs, also after a resume.
 

@@ -4,14 +4,8 @@ import { difference } from '../../test/compare/difference.ts'
 import { FORMATS, pinnedCheckpoints, resumedTrace } from '../../test/reentrant-checkpoints.ts'
 import { StandingClock } from '../../test/standing-clock.ts'
 
-// Checkpoints of runs that were stopped while they were running, in each format. They are pinned and never rewritten. The outcomes of their
-// resumes are pinned, too. Those were rewritten when inner calls began to wait for their keys (decision 11), when a stop ended the wait for
-// a save, when joins ended with the halt of a run, when an execution that has not begun no longer counted as an attempt, when calls
-// were made that a settled call had made and that were never entered (L20), when no event
-// was lost any more at the end of a loop inside a `wrapAgent` (W1), when the limits of an early start held after a resume, too (W4), when
-// the result of a call that was cut off told what had run inside it, when a call that only asked a question was no longer said to have
-// happened (L7), when the id of a new question began to contain the run, the address and the number as they are (L5), and when the keys of new
-// calls began to have the SHA-256 of their input (H25); calls of these checkpoints keep their keys. The random part of an id is left out of the outcomes.
+// Checkpoints of runs that were stopped while they were running, in each format. They are pinned, and so are the outcomes of their resumes. The
+// checkpoints of a released format are never rewritten. The random part of an id is left out of the outcomes.
 
 const clock = new StandingClock()
 

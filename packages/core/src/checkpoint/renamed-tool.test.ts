@@ -1,3 +1,4 @@
+import { call, respond, type ScriptedResponse, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { played, settled } from '../../test/played-runs.ts'
@@ -18,7 +19,6 @@ import {
   type ToolAliases,
   tool,
 } from '../index.ts'
-import { call, respond, type ScriptedResponse, say, scriptedModel } from '../testing.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

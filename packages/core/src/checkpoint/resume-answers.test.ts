@@ -1,3 +1,4 @@
+import { call, collect, respond, type ScriptedResponse, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { expect, test, vi } from 'vitest'
 import { sleep } from '../../test/clock.ts'
 import { played, settled } from '../../test/played-runs.ts'
@@ -18,7 +19,6 @@ import {
   type ResumeOptions,
   UnknownInterruptError,
 } from '../index.ts'
-import { call, collect, respond, type ScriptedResponse, say, scriptedModel } from '../testing.ts'
 
 const { did, book, agentOf, interrupted } = travelAgent()
 

@@ -1,3 +1,4 @@
+import { call, collect, end, respond, say, wait } from '@meanwhile/assemble/testing'
 import { expect, test, vi } from 'vitest'
 import { sleep } from '../../test/clock.ts'
 import { early } from '../../test/early-calls.ts'
@@ -13,7 +14,6 @@ import {
   memoryStore,
   UnknownInterruptError,
 } from '../index.ts'
-import { call, collect, end, respond, say, wait } from '../testing.ts'
 
 const { did, agentOf } = travelAgent()
 

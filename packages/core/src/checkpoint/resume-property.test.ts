@@ -1,3 +1,4 @@
+import { call, collect, end, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { type SpanWatch, watchSpans } from '@meanwhile/harness/assert'
 import { propertyRuns } from '@meanwhile/tests/size'
 import { TracerProvider } from '@opentelemetry/sdk-trace'
@@ -21,7 +22,6 @@ import {
   type Tool,
   tool,
 } from '../index.ts'
-import { call, collect, end, respond, say, scriptedModel } from '../testing.ts'
 
 // However a run is interrupted, answered in parts, killed and resumed, it ends as if it had not been disturbed.
 

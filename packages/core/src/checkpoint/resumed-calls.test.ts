@@ -1,10 +1,10 @@
+import { call, collect, respond, say } from '@meanwhile/assemble/testing'
 import { expect, test, vi } from 'vitest'
 import { sleep } from '../../test/clock.ts'
 import { played } from '../../test/played-runs.ts'
 import { textsOf } from '../../test/results.ts'
 import { anything, travelAgent } from '../../test/travel-agent.ts'
 import { type AgentRun, type Checkpoint, ConfigError, type Effect, type Run, tool } from '../index.ts'
-import { call, collect, respond, say } from '../testing.ts'
 
 const { did, keys, worker, all, agentOf, killed } = travelAgent()
 

@@ -1,9 +1,9 @@
+import { call, collect, respond, say } from '@meanwhile/assemble/testing'
 import { expect, test, vi } from 'vitest'
 import { played, settled } from '../../test/played-runs.ts'
 import { answersTo, textsOf } from '../../test/results.ts'
 import { travelAgent } from '../../test/travel-agent.ts'
 import { type Checkpoint, tool } from '../index.ts'
-import { call, collect, respond, say } from '../testing.ts'
 
 const { did, worker, book, agentOf, interrupted } = travelAgent()
 
@@ -12,7 +12,7 @@ test('a checkpoint equals its JSON, and names format, agent and run (L13)', asyn
   const { checkpoint } = result
   expect(JSON.parse(JSON.stringify(checkpoint))).toEqual(checkpoint)
   expect(JSON.parse(JSON.stringify(checkpoint))).toStrictEqual(checkpoint)
-  expect(checkpoint).toMatchObject({ format: 2, agent: 'travel', runId: expect.any(String), status: 'interrupted' })
+  expect(checkpoint).toMatchObject({ format: 1, agent: 'travel', runId: expect.any(String), status: 'interrupted' })
   expect(Object.isFrozen(checkpoint?.messages[0])).toBe(true)
 })
 

@@ -1,10 +1,10 @@
+import { call, collect, end, respond, say } from '@meanwhile/assemble/testing'
 import { expect, test, vi } from 'vitest'
 import { sleep } from '../../test/clock.ts'
 import { played, settled } from '../../test/played-runs.ts'
 import { answersTo, textsOf } from '../../test/results.ts'
 import { anything, travelAgent } from '../../test/travel-agent.ts'
 import { AgentError, type Checkpoint, interrupt, type Middleware, tool } from '../index.ts'
-import { call, collect, end, respond, say } from '../testing.ts'
 
 const { did, worker, agentOf, interrupted, killed } = travelAgent()
 

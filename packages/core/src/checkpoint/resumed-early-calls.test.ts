@@ -1,10 +1,10 @@
+import { call, collect, end, respond, say, wait } from '@meanwhile/assemble/testing'
 import { expect, test, vi } from 'vitest'
 import { early, startingEarly, withdrawing } from '../../test/early-calls.ts'
 import { played } from '../../test/played-runs.ts'
 import { answersTo, textsOf } from '../../test/results.ts'
 import { travelAgent } from '../../test/travel-agent.ts'
 import { type Checkpoint, interrupt, type Middleware } from '../index.ts'
-import { call, collect, end, respond, say, wait } from '../testing.ts'
 
 const { did, agentOf, killed } = travelAgent()
 

@@ -1,10 +1,10 @@
+import { call, end, respond, say } from '@meanwhile/assemble/testing'
 import { expect, test, vi } from 'vitest'
 import { sleep } from '../../test/clock.ts'
 import { played, settled } from '../../test/played-runs.ts'
 import { answersTo, textsOf } from '../../test/results.ts'
 import { travelAgent } from '../../test/travel-agent.ts'
 import { type Checkpoint, interrupt, type Middleware, memoryStore, tool } from '../index.ts'
-import { call, end, respond, say } from '../testing.ts'
 
 const { did, worker, book, agentOf, interrupted } = travelAgent()
 

@@ -1,3 +1,4 @@
+import { call, collect, respond, type ScriptedResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
@@ -18,7 +19,6 @@ import {
   type StoredCheckpoint,
   tool,
 } from '../index.ts'
-import { call, collect, respond, type ScriptedResponse, say, scriptedModel, wait } from '../testing.ts'
 
 // When a run is saved, and what happens if a store fails, hangs or is slow.
 

@@ -1,7 +1,7 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { AgentError, type AgentRun, createAgent, type Middleware, tool } from '../index.ts'
-import { call, respond, say, scriptedModel } from '../testing.ts'
 
 test('a call that threw an error that ends its run, and whose repetition the stop of the run prevents, may have happened (L20, A12)', async () => {
   let sent = 0

@@ -1,3 +1,13 @@
+import {
+  call,
+  collect,
+  fail,
+  respond,
+  type ScriptedResponse,
+  say,
+  scriptedModel,
+  wait,
+} from '@meanwhile/assemble/testing'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -18,7 +28,6 @@ import {
   type Tool,
   tool,
 } from '../index.ts'
-import { call, collect, fail, respond, type ScriptedResponse, say, scriptedModel, wait } from '../testing.ts'
 
 // A discarded call is undone once, also if a process ends while it is being undone.
 

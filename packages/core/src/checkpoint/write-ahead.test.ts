@@ -1,3 +1,4 @@
+import { call, collect, respond, type ScriptedResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
@@ -20,7 +21,6 @@ import {
   type Tool,
   tool,
 } from '../index.ts'
-import { call, collect, respond, type ScriptedResponse, say, scriptedModel, wait } from '../testing.ts'
 
 // Time passes between the save that announces a call and the moment in which its function is entered.
 

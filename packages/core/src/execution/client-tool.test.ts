@@ -1,8 +1,8 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { createAgent, interrupt, type Middleware, runTool, type Tool, tool } from '../index.ts'
-import { call, respond, say, scriptedModel } from '../testing.ts'
 
 const choose = tool({
   name: 'choose',

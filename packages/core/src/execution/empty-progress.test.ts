@@ -1,8 +1,8 @@
+import { call, collect, respond, type ScriptedResponse, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { early, withdrawing } from '../../test/early-calls.ts'
 import { type AgentOptions, createAgent, type Middleware, type Progress, type Tool, tool } from '../index.ts'
-import { call, collect, respond, type ScriptedResponse, say, scriptedModel } from '../testing.ts'
 
 /** A tool that yields these values, whatever their type is. */
 const yielding = (name: string, values: readonly unknown[], more: Partial<Pick<Tool, 'background'>> = {}) =>

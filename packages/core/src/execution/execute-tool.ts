@@ -11,7 +11,6 @@ import type { Execution } from '../state/execution.ts'
 import { canonical } from '../vocabulary/canonical.ts'
 import { AgentError, RunStop } from '../vocabulary/errors.ts'
 import { copyOfJson } from '../vocabulary/frozen.ts'
-import { hash } from '../vocabulary/hash.ts'
 import type { ToolCall } from '../vocabulary/message.ts'
 import { ToolTimeoutError } from '../vocabulary/tool-errors.ts'
 import type { Progress } from '../vocabulary/tool-status.ts'
@@ -154,13 +153,10 @@ function inSpan<Result>(place: InSlot<Result>): Flow<Progress, Result> {
 }
 
 /** Identifies the input of an execution: `undefined` if it is the input of the call itself. */
-function inputOf({ call, rest, outcomes }: CallEntry, made: ToolCall): string | undefined {
+function inputOf({ call, rest }: CallEntry, made: ToolCall): string | undefined {
   if (made.input === call.input || made.input === rest?.started.input) return undefined
   const text = textOf(made)
-  if (text === canonical(call.input)) return undefined
-  // An earlier version saved only a hash.
-  const old = hash(text)
-  return outcomes.hasInput(old) ? old : text
+  return text === canonical(call.input) ? undefined : text
 }
 
 /** Returns the canonical text of a call's input; the empty text if it is not JSON, which a wrap may pass on. Such inputs are distinguished only by their order. */

@@ -1,8 +1,8 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { early } from '../../test/early-calls.ts'
 import { createAgent, interrupt, type Message, type Middleware, runTool, type Tool, tool } from '../index.ts'
-import { call, respond, say, scriptedModel } from '../testing.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

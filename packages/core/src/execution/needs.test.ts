@@ -1,3 +1,4 @@
+import { call, collect, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
@@ -13,7 +14,6 @@ import {
   type ToolMessage,
   tool,
 } from '../index.ts'
-import { call, collect, respond, say, scriptedModel } from '../testing.ts'
 
 const input = z.object({ path: z.string(), from: z.number().optional() })
 const plain = { name: 'read', description: 'Reads.', input, execute: () => 'text' }

@@ -1,3 +1,4 @@
+import { call, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { startingEarly } from '../../test/early-calls.ts'
@@ -14,7 +15,6 @@ import {
   type ToolContext,
   tool,
 } from '../index.ts'
-import { call, respond, say, scriptedModel, wait } from '../testing.ts'
 
 // Tools with a limit over all runs, whose executions come back to the same tool: they do not wait for themselves.
 

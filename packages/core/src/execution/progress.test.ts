@@ -1,8 +1,8 @@
+import { call, collect, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
 import { type AgentEvent, type AgentRun, createAgent, type Message, type Progress, tool } from '../index.ts'
-import { call, collect, respond, say, scriptedModel } from '../testing.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_000_000 })

@@ -1,3 +1,4 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { expectLinear } from '@meanwhile/tests/growth'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { propertyRuns } from '@meanwhile/tests/size'
@@ -6,7 +7,6 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
 import { AgentError, createAgent, interrupt, type Middleware, type Tool, type ToolContext, tool } from '../index.ts'
-import { call, respond, say, scriptedModel } from '../testing.ts'
 
 unhandledRejections()
 

@@ -1,4 +1,5 @@
 import { getEventListeners } from 'node:events'
+import { call, collect, end, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
@@ -15,7 +16,6 @@ import {
   ToolTimeoutError,
   tool,
 } from '../index.ts'
-import { call, collect, end, respond, say, scriptedModel, wait } from '../testing.ts'
 
 const { at, timeOf } = timedLog()
 const LIMIT = 'work was cut off after its time limit of 100 ms; its effect may have happened'

@@ -1,3 +1,4 @@
+import { call, collect, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -16,7 +17,6 @@ import {
   type Tool,
   tool,
 } from '../index.ts'
-import { call, collect, respond, say, scriptedModel, wait } from '../testing.ts'
 
 // Executions that wait only for a slot of a tool form one line, whatever run they belong to.
 

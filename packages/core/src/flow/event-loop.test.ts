@@ -1,6 +1,7 @@
+import { assemble } from '@meanwhile/assemble'
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { assemble } from '../assemble/assemble.ts'
 import {
   createAgent,
   type Middleware,
@@ -15,7 +16,6 @@ import {
   textOf,
   tool,
 } from '../index.ts'
-import { call, respond, say, scriptedModel } from '../testing.ts'
 
 /** A test could not end a run that blocks the event loop: the work ends by itself, after this many ms or events. */
 const ESCAPES = 30_000

@@ -1,6 +1,6 @@
+import { collect, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { createAgent, type Flow, type Middleware, map, type Run, settle } from '../index.ts'
-import { collect, respond, say, scriptedModel } from '../testing.ts'
 
 /** Yields 1, 2, 3 and logs how it ended. */
 async function* counting(log: string[] = [], fails = false): Flow<number, string> {

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { type Agent, createAgent, type Middleware, tool } from '../index.ts'
-import { call, respond, say, scriptedModel } from '../testing.ts'
 
 /** The calls in the order in which their tool was called, and how many of them in each turn of the event loop. */
 let entered: number[] = []

@@ -1,9 +1,9 @@
+import { collect } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { between, endOf, failureOf, good, twoSteps, wrapHooks } from '../../test/faulty-middleware.ts'
 import { answer } from '../../test/messages.ts'
 import { echo, toolOf } from '../../test/tools.ts'
 import { createAgent, type Flow, type Middleware, type Model } from '../index.ts'
-import { collect } from '../testing.ts'
 
 test.for(wrapHooks.flatMap((hook) => [null, undefined, 5, 'text'].map((junk) => [hook, junk] as const)))(
   'a %s that yields %j is a MiddlewareError (P16)',

@@ -1,8 +1,8 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { between, endOf, good, wrapHooks } from '../../test/faulty-middleware.ts'
 import { echo, toolOf } from '../../test/tools.ts'
 import { createAgent, type Flow, type Message, type Middleware, MiddlewareError } from '../index.ts'
-import { call, respond, say, scriptedModel } from '../testing.ts'
 
 // Values that middleware and tools pass on to core.
 

@@ -1,3 +1,4 @@
+import { call, collect, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { afterEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
@@ -5,7 +6,6 @@ import { comparable } from '../../test/comparable-events.ts'
 import { answer, texts, toolCall, user } from '../../test/messages.ts'
 import { echo } from '../../test/tools.ts'
 import { type AgentSetup, createAgent, type Middleware, type Run, type ToolMessage, textOf, tool } from '../index.ts'
-import { call, collect, respond, say, scriptedModel } from '../testing.ts'
 
 afterEach(() => void vi.useRealTimers())
 

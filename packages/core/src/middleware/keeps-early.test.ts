@@ -1,9 +1,9 @@
+import { call, collect, fail, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { early } from '../../test/early-calls.ts'
 import { createAgent, interrupt, type Middleware, type Tool, textOf, tool } from '../index.ts'
-import { call, collect, fail, respond, say, scriptedModel } from '../testing.ts'
 
 unhandledRejections()
 

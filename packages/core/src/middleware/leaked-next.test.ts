@@ -1,9 +1,9 @@
+import { collect, scriptedModel } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { twoSteps } from '../../test/faulty-middleware.ts'
 import { answer } from '../../test/messages.ts'
 import { echo } from '../../test/tools.ts'
 import { createAgent, MiddlewareError, type ModelFlow, type ModelRequest, tool } from '../index.ts'
-import { collect, scriptedModel } from '../testing.ts'
 
 test('a next called after its wrap has ended is a MiddlewareError, and requests nothing (C16)', async () => {
   const model = twoSteps()

@@ -1,3 +1,4 @@
+import { scriptedModel } from '@meanwhile/assemble/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
@@ -12,7 +13,6 @@ import {
   type ToolCall,
   tool,
 } from '../index.ts'
-import { scriptedModel } from '../testing.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

@@ -1,6 +1,6 @@
+import { collect, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { AgentError, createAgent, type Middleware } from '../index.ts'
-import { collect, respond, say, scriptedModel } from '../testing.ts'
 
 const agentOf = (...middleware: readonly Middleware[]) =>
   createAgent({ model: scriptedModel([respond(say('Hello.'))]), middleware })

@@ -1,3 +1,4 @@
+import { call, collect, fail, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import {
@@ -11,7 +12,6 @@ import {
   textOf,
   tool,
 } from '../index.ts'
-import { call, collect, fail, respond, type ScriptResponse, say, scriptedModel } from '../testing.ts'
 
 const answer = (text: string): AssistantMessage => ({
   role: 'assistant',

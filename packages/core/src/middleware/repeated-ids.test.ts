@@ -1,3 +1,4 @@
+import { call, collect, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
@@ -14,7 +15,6 @@ import {
   type Tool,
   tool,
 } from '../index.ts'
-import { call, collect, respond, say, scriptedModel, wait } from '../testing.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

@@ -1,3 +1,4 @@
+import { collect, fail, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { failureOf, oops, twoSteps, watching } from '../../test/faulty-middleware.ts'
 import { echo } from '../../test/tools.ts'
@@ -11,7 +12,6 @@ import {
   RunAbortedError,
   tool,
 } from '../index.ts'
-import { collect, fail, respond, say, scriptedModel, wait } from '../testing.ts'
 
 const throws = () => {
   throw oops

@@ -1,10 +1,10 @@
+import { call, collect, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { afterEach, expect, test, vi } from 'vitest'
 import { sleep } from '../../test/clock.ts'
 import { comparable } from '../../test/comparable-events.ts'
 import { answer, texts, toolCall } from '../../test/messages.ts'
 import { echo } from '../../test/tools.ts'
 import { createAgent, tool } from '../index.ts'
-import { call, collect, respond, say, scriptedModel } from '../testing.ts'
 
 afterEach(() => void vi.useRealTimers())
 

@@ -1,7 +1,7 @@
+import { collect, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { afterEach, expect, test, vi } from 'vitest'
 import { sleep } from '../../test/clock.ts'
 import { createAgent, textOf } from '../index.ts'
-import { collect, respond, say, scriptedModel, wait } from '../testing.ts'
 
 afterEach(() => void vi.useRealTimers())
 

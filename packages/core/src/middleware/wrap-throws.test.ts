@@ -1,3 +1,4 @@
+import { call, collect, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { expect, test } from 'vitest'
 import { early, withdrawing } from '../../test/early-calls.ts'
@@ -14,7 +15,6 @@ import {
   textOf,
   tool,
 } from '../index.ts'
-import { call, collect, respond, say, scriptedModel, wait } from '../testing.ts'
 
 /** What the model reads if a wrap throws after the tool has run. */
 const after = (tool: string, error: string) =>

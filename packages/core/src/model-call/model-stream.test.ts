@@ -1,7 +1,7 @@
+import { collect } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { sleep } from '../../test/clock.ts'
 import { createAgent, type Middleware, type Model } from '../index.ts'
-import { collect } from '../testing.ts'
 
 test('a stream that is at a yield when the abort comes is not pulled again, and its close is awaited (K1)', async () => {
   const controller = new AbortController()

@@ -1,3 +1,4 @@
+import { call, collect, end, fail, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -5,7 +6,6 @@ import { z } from 'zod'
 import { askAgain } from '../../test/again.ts'
 import { observed } from '../../test/observed.ts'
 import { createAgent, interrupt, type Middleware, type ModelRequest, type Run, textOf, tool } from '../index.ts'
-import { call, collect, end, fail, respond, say, scriptedModel, wait } from '../testing.ts'
 
 unhandledRejections()
 

@@ -1,3 +1,4 @@
+import { call, collect, end, respond, type ScriptedResponse, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import {
@@ -10,7 +11,6 @@ import {
   type ToolSchema,
   tool,
 } from '../index.ts'
-import { call, collect, end, respond, type ScriptedResponse, say, scriptedModel } from '../testing.ts'
 
 const verdict = z.object({ city: z.string(), days: z.coerce.number().min(1) })
 const native = { structuredOutput: true }

@@ -1,3 +1,4 @@
+import { call, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { asking, checkpointIn, failure, interrupted, result, said, working } from '../../test/conversation.ts'
 import { user } from '../../test/messages.ts'
@@ -14,7 +15,6 @@ import {
   type Tool,
   textOf,
 } from '../index.ts'
-import { call, respond, say, scriptedModel, wait } from '../testing.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 0 })

@@ -1,3 +1,4 @@
+import { call, collect, cut, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -5,7 +6,6 @@ import { earlyAndAgain, forever, toolOf, watch } from '../../test/aborted-runs.t
 import { sleep } from '../../test/clock.ts'
 import { CUT_OFF, resultsIn } from '../../test/results.ts'
 import { createAgent, type RunAbortedError, tool } from '../index.ts'
-import { call, collect, cut, respond, say, scriptedModel, wait } from '../testing.ts'
 
 unhandledRejections()
 

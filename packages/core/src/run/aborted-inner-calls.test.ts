@@ -1,10 +1,10 @@
+import { call, cut, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { earlyAndAgain, Fatal, forever, heeds, settled, toolOf, watch } from '../../test/aborted-runs.ts'
 import { sleep } from '../../test/clock.ts'
 import { CUT_OFF, resultsIn } from '../../test/results.ts'
 import { createAgent, interrupt, type RunAbortedError } from '../index.ts'
-import { call, cut, respond, say, scriptedModel, wait } from '../testing.ts'
 
 unhandledRejections()
 

@@ -1,3 +1,4 @@
+import { call, end, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { afterEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { echo } from '../../test/tools.ts'
@@ -20,7 +21,6 @@ import {
   textOf,
   tool,
 } from '../index.ts'
-import { call, end, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
 afterEach(() => {
   vi.useRealTimers()

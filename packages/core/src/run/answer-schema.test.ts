@@ -1,10 +1,10 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { asking, checkpointIn, interrupted, working } from '../../test/conversation.ts'
 import { settled as played } from '../../test/played-runs.ts'
 import { answersTo } from '../../test/results.ts'
 import { AnswerError, createAgent, type Json, type ToolSchema } from '../index.ts'
-import { call, respond, say, scriptedModel } from '../testing.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 0 })

@@ -1,3 +1,13 @@
+import {
+  call,
+  collect,
+  fail,
+  respond,
+  type ScriptResponse,
+  say,
+  scriptedModel,
+  wait,
+} from '@meanwhile/assemble/testing'
 import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -14,7 +24,6 @@ import {
   settle,
   textOf,
 } from '../index.ts'
-import { call, collect, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

@@ -1,3 +1,4 @@
+import { call, collect, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import {
@@ -9,7 +10,6 @@ import {
   type Tool,
   tool,
 } from '../index.ts'
-import { call, collect, respond, say, scriptedModel } from '../testing.ts'
 
 /** How often the stack names this file in a frame of the function. */
 function framesOf(error: unknown, name: string): number {

@@ -1,3 +1,4 @@
+import { respond, say, think } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import {
   answer,
@@ -14,7 +15,6 @@ import {
 } from '../../test/cancelled-runs.ts'
 import { NOT_STARTED, resultsIn } from '../../test/results.ts'
 import type { Middleware } from '../index.ts'
-import { respond, say, think } from '../testing.ts'
 
 const { log, work } = cancelledRuns()
 

@@ -1,3 +1,4 @@
+import { respond, wait } from '@meanwhile/assemble/testing'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
@@ -15,7 +16,6 @@ import {
 import { early } from '../../test/early-calls.ts'
 import { resultsIn } from '../../test/results.ts'
 import { type Checkpoint, createAgent, type Middleware, memoryStore, RunAbortedError, tool } from '../index.ts'
-import { respond, wait } from '../testing.ts'
 
 const { log, work } = cancelledRuns()
 

@@ -1,3 +1,4 @@
+import { respond } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import {
   answer,
@@ -13,7 +14,6 @@ import {
 } from '../../test/cancelled-runs.ts'
 import { resultsIn } from '../../test/results.ts'
 import { interrupt, type Middleware } from '../index.ts'
-import { respond } from '../testing.ts'
 
 const { log, work } = cancelledRuns()
 

@@ -1,3 +1,4 @@
+import { call, end, respond, say } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import {
   answer,
@@ -14,7 +15,6 @@ import {
 } from '../../test/cancelled-runs.ts'
 import { early } from '../../test/early-calls.ts'
 import type { AgentOptions } from '../index.ts'
-import { call, end, respond, say } from '../testing.ts'
 
 const { work } = cancelledRuns()
 

@@ -1,7 +1,7 @@
+import { collect, respond } from '@meanwhile/assemble/testing'
 import { expect, test, vi } from 'vitest'
 import { answer, at, cancelledRuns, ended, modelOf, named, sleep, start, toolOf } from '../../test/cancelled-runs.ts'
 import { type CancelMode, CheckpointStoreError, createAgent, type Middleware } from '../index.ts'
-import { collect, respond } from '../testing.ts'
 
 const { log, work } = cancelledRuns()
 

@@ -1,3 +1,4 @@
+import { collect, respond } from '@meanwhile/assemble/testing'
 import { expect, test, vi } from 'vitest'
 import {
   answer,
@@ -12,7 +13,6 @@ import {
 } from '../../test/cancelled-runs.ts'
 import { CUT_OFF, NOT_STARTED, resultsIn } from '../../test/results.ts'
 import { type Checkpoint, type Middleware, memoryStore, type RunAbortedError } from '../index.ts'
-import { collect, respond } from '../testing.ts'
 
 const { log, work } = cancelledRuns()
 

@@ -1,3 +1,4 @@
+import { respond, say } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import {
   answer,
@@ -14,7 +15,6 @@ import {
   undisturbed,
 } from '../../test/cancelled-runs.ts'
 import { CUT_OFF, NOT_STARTED, resultsIn } from '../../test/results.ts'
-import { respond, say } from '../testing.ts'
 
 const { log, work } = cancelledRuns()
 

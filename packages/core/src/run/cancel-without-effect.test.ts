@@ -1,7 +1,7 @@
+import { fail, respond } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { answer, at, cancelledRuns, ended, named, sleep, start, toolOf } from '../../test/cancelled-runs.ts'
 import { type CancelMode, type Checkpoint, memoryStore } from '../index.ts'
-import { fail, respond } from '../testing.ts'
 
 const { work } = cancelledRuns()
 

@@ -1,8 +1,8 @@
+import { collect, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { difference } from '../../test/compare/difference.ts'
 import { type Timed, type Trace, type TracedEvent, traceOf } from '../../test/compare/trace.ts'
 import { createAgent } from '../index.ts'
-import { collect, respond, say, scriptedModel } from '../testing.ts'
 
 // Defines what two cores may do differently and still count as equal, as `npm run compare-cores` uses it.
 

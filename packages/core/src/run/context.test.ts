@@ -1,3 +1,4 @@
+import { call, collect, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -17,7 +18,6 @@ import {
   type Tool,
   tool,
 } from '../index.ts'
-import { call, collect, respond, say, scriptedModel } from '../testing.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

@@ -1,3 +1,14 @@
+import {
+  call,
+  collect,
+  fail,
+  respond,
+  type ScriptResponse,
+  say,
+  scriptedModel,
+  think,
+  wait,
+} from '@meanwhile/assemble/testing'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -22,7 +33,6 @@ import {
   textOf,
   tool,
 } from '../index.ts'
-import { call, collect, fail, respond, type ScriptResponse, say, scriptedModel, think, wait } from '../testing.ts'
 
 // What a cancel leaves of a model call, and what happens to messages that are sent to a run that is stopped, resumed or over.
 

@@ -1,4 +1,5 @@
 import { inspect } from 'node:util'
+import { call, collect, fail, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { z as z3 } from 'zod/v3'
@@ -14,7 +15,6 @@ import {
   type Tool,
   tool,
 } from '../index.ts'
-import { call, collect, fail, respond, say, scriptedModel, wait } from '../testing.ts'
 
 // What must not keep a run from ending, and what it ends with.
 

@@ -1,3 +1,4 @@
+import { call, collect, respond, type ScriptStep, say, scriptedModel, think } from '@meanwhile/assemble/testing'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -12,7 +13,6 @@ import {
   type RunOptions,
   tool,
 } from '../index.ts'
-import { call, collect, respond, type ScriptStep, say, scriptedModel, think } from '../testing.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

@@ -1,3 +1,5 @@
+import { assemble, type CallPiece } from '@meanwhile/assemble'
+import { call, collect, end, fail, respond, say, scriptedModel, think } from '@meanwhile/assemble/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { askAgain } from '../../test/again.ts'
@@ -7,8 +9,6 @@ import {
   type AgentEventBody,
   type AgentOptions,
   type AssistantMessage,
-  assemble,
-  type CallPiece,
   createAgent,
   type Middleware,
   type Model,
@@ -18,7 +18,6 @@ import {
   textOf,
   tool,
 } from '../index.ts'
-import { call, collect, end, fail, respond, say, scriptedModel, think } from '../testing.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

@@ -1,10 +1,10 @@
+import { call, collect, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { earlyAndAgain, Fatal, forever, heeds, quick, settled, toolOf, watch } from '../../test/aborted-runs.ts'
 import { sleep } from '../../test/clock.ts'
 import { CUT_OFF, NOT_STARTED, resultsIn } from '../../test/results.ts'
 import { createAgent, type Middleware, type Model } from '../index.ts'
-import { call, collect, respond, say, scriptedModel, wait } from '../testing.ts'
 
 unhandledRejections()
 

@@ -1,3 +1,4 @@
+import { call, collect, cut, end, fail, respond, say, scriptedModel, think } from '@meanwhile/assemble/testing'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -18,7 +19,6 @@ import {
   RunAbortedError,
   tool,
 } from '../index.ts'
-import { call, collect, cut, end, fail, respond, say, scriptedModel, think } from '../testing.ts'
 
 function setup() {
   const executed: string[] = []

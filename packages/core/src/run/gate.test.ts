@@ -1,3 +1,4 @@
+import { call, collect, end, fail, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { askAgain } from '../../test/again.ts'
 import { echo } from '../../test/tools.ts'
@@ -15,7 +16,6 @@ import {
   tool,
   type Verdict,
 } from '../index.ts'
-import { call, collect, end, fail, respond, say, scriptedModel } from '../testing.ts'
 
 const direct = tool({ ...echo, name: 'direct', returnDirect: true })
 

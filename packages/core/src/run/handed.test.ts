@@ -1,3 +1,14 @@
+import {
+  call,
+  collect,
+  end,
+  fail,
+  respond,
+  type ScriptResponse,
+  say,
+  scriptedModel,
+  wait,
+} from '@meanwhile/assemble/testing'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
@@ -28,7 +39,6 @@ import {
   tool,
   type UserMessage,
 } from '../index.ts'
-import { call, collect, end, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_000_000 })

@@ -1,9 +1,9 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { forever, quick, toolOf, watch } from '../../test/aborted-runs.ts'
 import { CUT_OFF, resultsIn } from '../../test/results.ts'
 import { type AgentOptions, createAgent, RunAbortedError } from '../index.ts'
-import { call, respond, say, scriptedModel } from '../testing.ts'
 
 unhandledRejections()
 

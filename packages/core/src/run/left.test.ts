@@ -1,10 +1,10 @@
+import { call, fail, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
 import { startingEarly } from '../../test/early-calls.ts'
 import { type AgentOptions, createAgent, interrupt, type Middleware, type Run, type Tool, tool } from '../index.ts'
-import { call, fail, respond, say, scriptedModel } from '../testing.ts'
 
 // Hooks, wraps and tools that make one call after another, and continue when nothing waits for them any more.
 

@@ -1,8 +1,8 @@
+import { call, collect, fail, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { again, pause, ran } from '../../test/left-flows.ts'
 import { createAgent, type Middleware, map, settle, type ToolContext, textOf, tool } from '../index.ts'
-import { call, collect, fail, respond, say, scriptedModel } from '../testing.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 

@@ -1,9 +1,9 @@
 import { getEventListeners } from 'node:events'
+import { call, cut, fail, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { earlyAndAgain, Fatal, forever, heeds, quick, toolOf, watch } from '../../test/aborted-runs.ts'
 import { type AgentOptions, createAgent, type Message } from '../index.ts'
-import { call, cut, fail, respond, say, scriptedModel, wait } from '../testing.ts'
 
 unhandledRejections()
 

@@ -1,3 +1,4 @@
+import { call, collect, fail, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { DiagLogLevel, diag } from '@opentelemetry/api'
 import { SimpleSpanProcessor, type SpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
@@ -19,7 +20,6 @@ import {
   type Tool,
   tool,
 } from '../index.ts'
-import { call, collect, fail, respond, say, scriptedModel, wait } from '../testing.ts'
 
 // Observers: whatever they do, the run is the same as without them.
 

@@ -1,3 +1,4 @@
+import { call, collect, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -23,7 +24,6 @@ import {
   type ToolContext,
   tool,
 } from '../index.ts'
-import { call, collect, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
 // A run that is interrupted or cancelled while its early calls wait for something that only their commit can bring.
 

@@ -1,9 +1,9 @@
+import { call, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { startingEarly } from '../../test/early-calls.ts'
 import { played } from '../../test/played-runs.ts'
 import { type Checkpoint, createAgent, type Effect, interrupt, type Middleware, type Tool } from '../index.ts'
-import { call, respond, say, scriptedModel, wait } from '../testing.ts'
 
 // Early calls that have not settled when their run stops while the response streams.
 

@@ -1,3 +1,4 @@
+import { call, cut, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -14,7 +15,6 @@ import {
   ToolDiscardedError,
   tool,
 } from '../index.ts'
-import { call, cut, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
 // The promises of a run need not be awaited: none causes an unhandled rejection.
 

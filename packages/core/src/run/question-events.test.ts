@@ -1,9 +1,9 @@
+import { call, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { anything, asking, bare, brief, checkpointIn, interrupted, result, working } from '../../test/conversation.ts'
 import { early, withdrawing } from '../../test/early-calls.ts'
 import { settled as played } from '../../test/played-runs.ts'
 import { agentTool, createAgent, interrupt, type Middleware, type Tool, tool } from '../index.ts'
-import { call, respond, say, scriptedModel, wait } from '../testing.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 0 })

@@ -1,3 +1,4 @@
+import { call, collect, fail, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -11,7 +12,6 @@ import {
   RunAbortedError,
   tool,
 } from '../index.ts'
-import { call, collect, fail, respond, say, scriptedModel, wait } from '../testing.ts'
 
 const realTurn = setImmediate
 const unhandled = unhandledRejections()

@@ -1,3 +1,4 @@
+import { call, collect, end, fail, respond, say, scriptedModel, think } from '@meanwhile/assemble/testing'
 import { keptOf } from '@meanwhile/tests/garbage'
 import { postedBy } from '@meanwhile/tests/own-thread'
 import { expect, test } from 'vitest'
@@ -18,7 +19,6 @@ import {
   tool,
   type Usage,
 } from '../index.ts'
-import { call, collect, end, fail, respond, say, scriptedModel, think } from '../testing.ts'
 
 const add = tool({
   name: 'add',

@@ -1,3 +1,4 @@
+import { call, collect, fail, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { type SpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -14,7 +15,6 @@ import {
   tool,
   type Verdict,
 } from '../index.ts'
-import { call, collect, fail, respond, say, scriptedModel } from '../testing.ts'
 
 // What wrong user code, telemetry and options must not do to a run.
 

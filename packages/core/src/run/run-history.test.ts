@@ -1,3 +1,13 @@
+import {
+  call,
+  collect,
+  fail,
+  respond,
+  type ScriptResponse,
+  say,
+  scriptedModel,
+  wait,
+} from '@meanwhile/assemble/testing'
 import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { beforeEach, expect, test, vi } from 'vitest'
@@ -20,7 +30,6 @@ import {
   textOf,
   tool,
 } from '../index.ts'
-import { call, collect, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
 // What enters the history of a run, and the events about that.
 

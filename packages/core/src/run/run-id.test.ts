@@ -1,8 +1,8 @@
+import { respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { interrupted } from '../../test/conversation.ts'
 import { settled as played } from '../../test/played-runs.ts'
 import { createAgent, memoryStore } from '../index.ts'
-import { respond, say, scriptedModel } from '../testing.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 0 })

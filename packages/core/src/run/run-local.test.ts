@@ -1,3 +1,4 @@
+import { call, collect, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { keptOf } from '@meanwhile/tests/garbage'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -12,7 +13,6 @@ import {
   runLocal,
   tool,
 } from '../index.ts'
-import { call, collect, respond, say, scriptedModel } from '../testing.ts'
 
 /** Logs the value in each of its hooks and wraps. */
 function noting(log: (hook: string, run: Run) => void): Middleware {

@@ -42,10 +42,10 @@ export function makersOf(run: Run): readonly string[] {
   return (actorOf(run).actor.call?.makers ?? []).map(({ call }) => call.id)
 }
 
-/** Returns the payloads of the questions that `run.answers` answers, in the same order; none for questions that an earlier version has asked. */
+/** Returns the payloads of the questions that `run.answers` answers, in the same order. */
 export function answeredPayloads(run: Run): readonly Json[] {
   const { state, actor } = actorOf(run)
-  return askedBy(state, actor).payloads ?? []
+  return askedBy(state, actor).payloads
 }
 
 /** Returns the input of the call of this wrap as it was requested, before `prepareInput` and outer wraps could change it. */

@@ -1,3 +1,13 @@
+import {
+  call,
+  collect,
+  fail,
+  respond,
+  type ScriptResponse,
+  say,
+  scriptedModel,
+  wait,
+} from '@meanwhile/assemble/testing'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
@@ -19,7 +29,6 @@ import {
   textOf,
   tool,
 } from '../index.ts'
-import { call, collect, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

@@ -1,11 +1,11 @@
 import { getEventListeners } from 'node:events'
+import { call, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { sleep } from '../../test/clock.ts'
 import { early } from '../../test/early-calls.ts'
 import { watchListeners } from '../../test/listeners.ts'
 import { toolOf } from '../../test/tools.ts'
 import { agentTool, ConfigError, createAgent, type Middleware, memoryStore, runTool, settle } from '../index.ts'
-import { call, respond, say, scriptedModel, wait } from '../testing.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

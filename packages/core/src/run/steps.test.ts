@@ -1,3 +1,4 @@
+import { call, collect, cut, end, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { echo } from '../../test/tools.ts'
@@ -14,7 +15,6 @@ import {
   textOf,
   tool,
 } from '../index.ts'
-import { call, collect, cut, end, respond, say, scriptedModel } from '../testing.ts'
 
 function setup() {
   const executed: string[] = []

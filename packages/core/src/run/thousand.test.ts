@@ -1,10 +1,10 @@
+import { call, collect, respond, type ScriptedResponse, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { sized } from '@meanwhile/tests/size'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
 import { early } from '../../test/early-calls.ts'
 import { type AgentOptions, type CheckpointStore, createAgent, memoryStore, tool } from '../index.ts'
-import { call, collect, respond, type ScriptedResponse, say, scriptedModel } from '../testing.ts'
 
 // Very large runs: nothing is lost, mixed up or made twice.
 

@@ -1,10 +1,10 @@
+import { call, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { anything, bare, brief, checkpointIn, working } from '../../test/conversation.ts'
 import { early } from '../../test/early-calls.ts'
 import { settled as played } from '../../test/played-runs.ts'
 import { answersTo } from '../../test/results.ts'
 import { createAgent, interrupt, type Middleware, type Tool, tool } from '../index.ts'
-import { call, respond, say, scriptedModel, wait } from '../testing.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 0 })

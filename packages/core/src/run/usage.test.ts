@@ -1,3 +1,4 @@
+import { end, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import {
   type AssistantMessage,
@@ -9,7 +10,6 @@ import {
   type ModelEvent,
   type Usage,
 } from '../index.ts'
-import { end, respond, say, scriptedModel } from '../testing.ts'
 
 const answer = (usage?: Usage): AssistantMessage => ({
   role: 'assistant',

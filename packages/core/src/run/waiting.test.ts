@@ -1,5 +1,6 @@
 /** Slots of the run, limits of tools, resource keys and call order together. */
 
+import { call, cut, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
@@ -17,7 +18,6 @@ import {
   type ToolContext,
   tool,
 } from '../index.ts'
-import { call, cut, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
 const { at } = timedLog({ loopLimit: 1_000_000 })
 

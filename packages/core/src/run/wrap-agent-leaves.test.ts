@@ -1,8 +1,8 @@
+import { call, collect, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { pause, ran, talking } from '../../test/left-flows.ts'
 import { type Agent, createAgent, type Middleware, settle, textOf, tool } from '../index.ts'
-import { call, collect, respond, say, scriptedModel } from '../testing.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 

@@ -1,8 +1,8 @@
+import { collect, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { again, pause, ran, talking } from '../../test/left-flows.ts'
 import { answer } from '../../test/messages.ts'
 import { createAgent, type Middleware, map, settle } from '../index.ts'
-import { collect, respond, say, scriptedModel, wait } from '../testing.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 

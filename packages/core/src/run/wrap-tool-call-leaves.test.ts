@@ -1,10 +1,10 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { SpanStatusCode } from '@opentelemetry/api'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { pause, ran } from '../../test/left-flows.ts'
 import { createAgent, type Middleware, settle, textOf, tool } from '../index.ts'
-import { call, respond, say, scriptedModel } from '../testing.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 

@@ -1,8 +1,8 @@
+import { call, collect, respond, type ScriptedResponse, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
 import { type AgentEvent, type CompletedResult, createAgent, type Middleware, tool } from '../index.ts'
-import { call, collect, respond, type ScriptedResponse, say, scriptedModel } from '../testing.ts'
 
 // What a wrapAgent does with the steps inside it.
 

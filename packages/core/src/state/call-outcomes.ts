@@ -38,11 +38,6 @@ export class CallOutcomes {
     return known && this.#before[known.place]
   }
 
-  /** Whether the checkpoint has an outcome, or an agent's run, of an execution with this input. */
-  hasInput(input: string): boolean {
-    return [...this.#before, ...this.#runs].some((one) => one.invocation.input === input)
-  }
-
   /** Whether an agent runs in the call. */
   get hasRuns(): boolean {
     return this.#runs.length > 0

@@ -1,3 +1,4 @@
+import { call, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
@@ -19,7 +20,6 @@ import {
   type ToolStatus,
   tool,
 } from '../index.ts'
-import { call, respond, say, scriptedModel, wait } from '../testing.ts'
 
 const EPOCH = 1_000_000
 

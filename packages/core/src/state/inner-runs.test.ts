@@ -1,3 +1,4 @@
+import { call, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -18,7 +19,6 @@ import {
   type Tool,
   tool,
 } from '../index.ts'
-import { call, respond, say, scriptedModel, wait } from '../testing.ts'
 
 // Runs of agents inside the calls of other runs: they stop with the run for which they work, and before it does.
 

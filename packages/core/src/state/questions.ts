@@ -6,7 +6,7 @@ import type { Address, PendingInterrupt } from '../vocabulary/interrupt.ts'
 import type { Json } from '../vocabulary/message.ts'
 import type { Asked, SavedQuestions } from '../vocabulary/saved-run.ts'
 
-const NONE: Asked = { answers: Object.freeze([]), past: 0 }
+const NONE: Asked = { answers: Object.freeze([]), payloads: Object.freeze([]), past: 0 }
 
 export class Questions {
   #asked: SavedQuestions = {}
@@ -36,8 +36,7 @@ export class Questions {
   }
 
   answer({ address, payload }: PendingInterrupt, answer: Json): void {
-    // Earlier versions did not save payloads.
-    const { answers, payloads = answers.map(() => null), past } = this.askedAt(address)
+    const { answers, payloads, past } = this.askedAt(address)
     this.#put(address, { answers: [...answers, answer], payloads: [...payloads, payload], past })
   }
 

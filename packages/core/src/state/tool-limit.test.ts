@@ -1,4 +1,5 @@
 import { getEventListeners } from 'node:events'
+import { call, cut, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { sized } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
@@ -7,7 +8,6 @@ import { sleep } from '../../test/clock.ts'
 import { early } from '../../test/early-calls.ts'
 import { timedLog } from '../../test/timed-log.ts'
 import { createAgent, type Middleware, type Run, runTool, type Tool, ToolBusyError, tool } from '../index.ts'
-import { call, cut, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
 const { at, timeOf } = timedLog({ loopLimit: 1_000_000 })
 const BUSY = 'Not run: work is already running 1 call, its maximum.'

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { CheckpointConflictError, CheckpointCorruptError } from '../index.ts'
-import { storeContract } from '../testing.ts'
+import { storeContract } from './contract.ts'
 import { fileStore } from './file.ts'
 
 let scratch: string

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { type Cluster, createDatabase, cuttingProxy, startCluster } from '@meanwhile/postgres-cluster'
 import { ownDatabase } from '@meanwhile/postgres-cluster/testing'
 import { programAt } from '@meanwhile/tests/programs'
@@ -8,7 +9,7 @@ import { Pool, type PoolConfig } from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { CheckpointConflictError, type CheckpointStore, createAgent, interrupt, tool } from '../index.ts'
-import { call, respond, say, scriptedModel, storeContract } from '../testing.ts'
+import { storeContract } from './contract.ts'
 import { postgresSchema, postgresStore, setUpPostgres } from './postgres.ts'
 
 let url: string

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { CheckpointCorruptError, CheckpointStoreError } from '../index.ts'
-import { storeContract } from '../testing.ts'
+import { storeContract } from './contract.ts'
 import { sqliteStore } from './sqlite.ts'
 
 let scratch: string

@@ -1,9 +1,9 @@
+import { call, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { type SpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { observed } from '../../test/observed.ts'
 import { agentTool, contextOf, createAgent, type Middleware, type Run, type Tool, tool } from '../index.ts'
-import { call, respond, say, scriptedModel, wait } from '../testing.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

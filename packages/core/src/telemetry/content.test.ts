@@ -1,3 +1,4 @@
+import { call, collect, end, fail, respond, say, scriptedModel, think } from '@meanwhile/assemble/testing'
 import { DiagLogLevel, diag } from '@opentelemetry/api'
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -18,7 +19,6 @@ import {
   ToolTimeoutError,
   tool,
 } from '../index.ts'
-import { call, collect, end, fail, respond, say, scriptedModel, think } from '../testing.ts'
 
 // The message content on spans: none, unless it is switched on.
 

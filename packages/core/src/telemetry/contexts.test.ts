@@ -1,3 +1,4 @@
+import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { spanOutline } from '@meanwhile/harness/otlp'
 import { context, createNoopMeter, type MeterProvider, type Span, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
@@ -19,7 +20,6 @@ import {
   textOf,
   tool,
 } from '../index.ts'
-import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
 // The parents of spans that users start in their own code without a parent.
 

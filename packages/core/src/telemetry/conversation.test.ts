@@ -1,3 +1,4 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { type Observed, observed } from '../../test/observed.ts'
@@ -11,7 +12,6 @@ import {
   type Tool,
   tool,
 } from '../index.ts'
-import { call, respond, say, scriptedModel } from '../testing.ts'
 
 // `gen_ai.conversation.id`: which spans have it, and that a resumed run belongs to the conversation in which it began.
 

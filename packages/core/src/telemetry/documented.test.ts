@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { call, end, fail, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { SamplingDecision } from '@opentelemetry/sdk-trace'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -6,7 +7,6 @@ import { askAgain } from '../../test/again.ts'
 import { early } from '../../test/early-calls.ts'
 import { observed } from '../../test/observed.ts'
 import { createAgent, type Middleware, type Tool, tool } from '../index.ts'
-import { call, end, fail, respond, say, scriptedModel, wait } from '../testing.ts'
 
 // docs/telemetry.md, generated from semconv.ts, is correct: what is on which span, when, and on which metric.
 

@@ -1,3 +1,4 @@
+import { call, cut, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { sleep } from '../../test/clock.ts'
 import { early } from '../../test/early-calls.ts'
@@ -11,7 +12,6 @@ import {
   type Middleware,
   type Tool,
 } from '../index.ts'
-import { call, cut, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
 // Every span that begins ends once, whatever happens to the run.
 

@@ -1,3 +1,4 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { observed } from '../../test/observed.ts'
 import { toolOf } from '../../test/tools.ts'
@@ -13,7 +14,6 @@ import {
   runTool,
   TimeoutError,
 } from '../index.ts'
-import { call, respond, say, scriptedModel } from '../testing.ts'
 
 // The set of `error.type` values is small, on every kind of span and on metrics.
 

@@ -1,3 +1,4 @@
+import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { startingEarly, withdrawing } from '../../test/early-calls.ts'
@@ -16,7 +17,6 @@ import {
   type Tool,
   tool,
 } from '../index.ts'
-import { call, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
 // The spans of early calls of a run that stops, and of the run that continues with them.
 

@@ -1,9 +1,9 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { metrics, trace } from '@opentelemetry/api'
 import { afterAll, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { observed } from '../../test/observed.ts'
 import { createAgent, runTool, type Tool, tool } from '../index.ts'
-import { call, respond, say, scriptedModel } from '../testing.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

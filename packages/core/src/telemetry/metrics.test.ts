@@ -1,3 +1,4 @@
+import { call, cut, end, fail, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { createNoopMeter, type MeterProvider } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import { beforeEach, expect, test, vi } from 'vitest'
@@ -7,7 +8,6 @@ import { startingEarly, withdrawing } from '../../test/early-calls.ts'
 import { durationOf, observed, type Point } from '../../test/observed.ts'
 import { pause } from '../../test/tools.ts'
 import { agentTool, createAgent, interrupt, type Middleware, runTool, settle, type Tool, tool } from '../index.ts'
-import { call, cut, end, fail, respond, say, scriptedModel, wait } from '../testing.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

@@ -1,3 +1,4 @@
+import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { spanOutline } from '@meanwhile/harness/otlp'
 import { context, type Span, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
@@ -19,7 +20,6 @@ import {
   type ToolMessage,
   tool,
 } from '../index.ts'
-import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
 // Which hooks and wraps have spans, depending on `telemetry.middleware`.
 

@@ -1,3 +1,4 @@
+import { call, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { spanOutline } from '@meanwhile/harness/otlp'
 import { context, ROOT_CONTEXT } from '@opentelemetry/api'
 import { beforeEach, expect, test, vi } from 'vitest'
@@ -5,7 +6,6 @@ import { z } from 'zod'
 import { early } from '../../test/early-calls.ts'
 import { observed } from '../../test/observed.ts'
 import { agentTool, createAgent, type Middleware, type Tool, tool } from '../index.ts'
-import { call, respond, say, scriptedModel, wait } from '../testing.ts'
 
 // No context manager is registered, so no context is ever active. Parents are explicit, so the tree is still correct.
 

@@ -1,9 +1,9 @@
+import { call, fail, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { context, createNoopMeter, INVALID_SPAN_CONTEXT, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { early } from '../../test/early-calls.ts'
 import { createAgent, runTool, type Tool, tool } from '../index.ts'
-import { call, fail, respond, say, scriptedModel } from '../testing.ts'
 
 // Nothing is registered while this file runs: no SDK, no context manager.
 

@@ -1,10 +1,10 @@
+import { call, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { assertNoOverlap, assertSpanTree } from '@meanwhile/harness/assert'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { early } from '../../test/early-calls.ts'
 import { observed } from '../../test/observed.ts'
 import { createAgent, type Tool, tool } from '../index.ts'
-import { call, respond, say, scriptedModel, wait } from '../testing.ts'
 
 // When spans begin and end, by the machine's own clock: a whole run may take less than a millisecond.
 

@@ -1,3 +1,4 @@
+import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -7,7 +8,6 @@ import { startingEarly } from '../../test/early-calls.ts'
 import { observed } from '../../test/observed.ts'
 import { pause } from '../../test/tools.ts'
 import { type AgentOptions, createAgent, type Middleware, type Tool, type ToolCall, tool } from '../index.ts'
-import { call, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
 // When spans begin and end, compared with the script's clock.
 

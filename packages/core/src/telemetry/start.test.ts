@@ -1,10 +1,10 @@
+import { call, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { type Attributes, SpanKind } from '@opentelemetry/api'
 import { type Sampler, SamplingDecision } from '@opentelemetry/sdk-trace'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { observed } from '../../test/observed.ts'
 import { createAgent, type Middleware, map, type Tool, tool } from '../index.ts'
-import { call, respond, say, scriptedModel, wait } from '../testing.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

@@ -1,3 +1,14 @@
+import {
+  call,
+  cut,
+  end,
+  fail,
+  respond,
+  type ScriptResponse,
+  say,
+  scriptedModel,
+  wait,
+} from '@meanwhile/assemble/testing'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { callAgain } from '../../test/again.ts'
@@ -18,7 +29,6 @@ import {
   TimeoutError,
   type ToolContext,
 } from '../index.ts'
-import { call, cut, end, fail, respond, type ScriptResponse, say, scriptedModel, wait } from '../testing.ts'
 
 // The end of each span: its status, `error.type` and outcome, for everything that can happen to it.
 

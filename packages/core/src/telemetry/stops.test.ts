@@ -1,3 +1,4 @@
+import { call, collect, respond, type ScriptedResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -15,7 +16,6 @@ import {
   type ToolFlow,
   tool,
 } from '../index.ts'
-import { call, collect, respond, type ScriptedResponse, say, scriptedModel, wait } from '../testing.ts'
 
 // Spans of runs that were interrupted, and of those that continued.
 

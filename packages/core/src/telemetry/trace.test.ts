@@ -1,3 +1,4 @@
+import { call, collect, end, fail, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { type SpanNode, spanTree } from '@meanwhile/harness/otlp'
 import { type Attributes, context, type TracerProvider as Provider, type Span, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
@@ -8,7 +9,6 @@ import { askAgain } from '../../test/again.ts'
 import { early, startingEarly } from '../../test/early-calls.ts'
 import { pause } from '../../test/tools.ts'
 import { createAgent, type Middleware, runTool, type Tool, tool } from '../index.ts'
-import { call, collect, end, fail, respond, say, scriptedModel } from '../testing.ts'
 
 beforeAll(() => {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())

@@ -1,3 +1,4 @@
+import { call, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { callOf, callsEffect, played } from '../../test/calls-effect.ts'
@@ -10,7 +11,6 @@ import {
   type Tool,
   type ToolContext,
 } from '../index.ts'
-import { call, respond, say, scriptedModel, wait } from '../testing.ts'
 
 const { log, restart, worker } = callsEffect()
 

@@ -1,3 +1,4 @@
+import { call, collect, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { keptOf } from '@meanwhile/tests/garbage'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { afterEach, expect, test, vi } from 'vitest'
@@ -15,7 +16,6 @@ import {
   type ToolMessage,
   tool,
 } from '../index.ts'
-import { call, collect, respond, say, scriptedModel, wait } from '../testing.ts'
 
 unhandledRejections()
 

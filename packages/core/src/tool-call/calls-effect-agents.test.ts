@@ -1,3 +1,4 @@
+import { call, collect, fail, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { expect, test, vi } from 'vitest'
 import { askAgain } from '../../test/again.ts'
 import { callOf, callsEffect, input, played } from '../../test/calls-effect.ts'
@@ -12,7 +13,6 @@ import {
   type ModelRequest,
   type Tool,
 } from '../index.ts'
-import { call, collect, fail, respond, say, scriptedModel, wait } from '../testing.ts'
 
 const { log, note, restart, worker, workers, eager } = callsEffect()
 

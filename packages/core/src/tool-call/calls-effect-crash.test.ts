@@ -1,3 +1,4 @@
+import { call, collect, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { expect, test, vi } from 'vitest'
 import { callOf, callsEffect, first, input, NEVER, played } from '../../test/calls-effect.ts'
 import { startingEarly } from '../../test/early-calls.ts'
@@ -11,7 +12,6 @@ import {
   type Tool,
   type ToolContext,
 } from '../index.ts'
-import { call, collect, respond, say, scriptedModel } from '../testing.ts'
 
 const { log, note, worker, workers } = callsEffect()
 

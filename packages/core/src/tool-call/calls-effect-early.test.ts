@@ -1,3 +1,4 @@
+import { call, fail, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { askAgain } from '../../test/again.ts'
@@ -13,7 +14,6 @@ import {
   type Tool,
   tool,
 } from '../index.ts'
-import { call, fail, respond, say, scriptedModel, wait } from '../testing.ts'
 
 const { log, note, restart, worker, workers, maker, eager } = callsEffect()
 

@@ -1,3 +1,4 @@
+import { call, collect, fail, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { askAgain } from '../../test/again.ts'
@@ -16,7 +17,6 @@ import {
   tool,
   UnknownCallError,
 } from '../index.ts'
-import { call, collect, fail, respond, say, scriptedModel, wait } from '../testing.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

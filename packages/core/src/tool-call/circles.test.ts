@@ -1,3 +1,4 @@
+import { call, respond, type ScriptStep, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
@@ -13,7 +14,6 @@ import {
   type ToolMessage,
   textOf,
 } from '../index.ts'
-import { call, respond, type ScriptStep, say, scriptedModel, wait } from '../testing.ts'
 
 // Calls that wait for each other: for keys, for slots, and for results that a tool asks for.
 

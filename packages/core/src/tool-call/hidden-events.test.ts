@@ -1,3 +1,4 @@
+import { call, collect, respond, type ScriptStep, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
@@ -13,7 +14,6 @@ import {
   type ToolCall,
   tool,
 } from '../index.ts'
-import { call, collect, respond, type ScriptStep, say, scriptedModel, wait } from '../testing.ts'
 
 // Events of calls that the reader has not seen yet.
 

@@ -1,3 +1,5 @@
+import { type Assembler, assemble } from '@meanwhile/assemble'
+import { call, collect, fail, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -7,9 +9,7 @@ import { startingEarly } from '../../test/early-calls.ts'
 import {
   type Agent,
   type AgentEvent,
-  type Assembler,
   agentTool,
-  assemble,
   type Checkpoint,
   createAgent,
   type Effect,
@@ -25,7 +25,6 @@ import {
   textOf,
   tool,
 } from '../index.ts'
-import { call, collect, fail, respond, say, scriptedModel, wait } from '../testing.ts'
 
 unhandledRejections()
 

@@ -1,3 +1,4 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { propertyRuns, sized } from '@meanwhile/tests/size'
 import fc from 'fast-check'
@@ -5,7 +6,6 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
 import { createAgent, type Tool, ToolCircleError, type ToolContext, textOf, tool } from '../index.ts'
-import { call, respond, say, scriptedModel } from '../testing.ts'
 
 unhandledRejections()
 

@@ -1,3 +1,4 @@
+import { call, fail, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { afterEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
@@ -10,7 +11,6 @@ import {
   textOf,
   tool,
 } from '../index.ts'
-import { call, fail, respond, say, scriptedModel, wait } from '../testing.ts'
 
 afterEach(() => {
   vi.useRealTimers()

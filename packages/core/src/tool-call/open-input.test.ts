@@ -1,3 +1,4 @@
+import { call, collect, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -16,7 +17,6 @@ import {
   type ToolCall,
   tool,
 } from '../index.ts'
-import { call, collect, respond, say, scriptedModel, wait } from '../testing.ts'
 
 // Calls that have started with the members their tools need, before their complete input arrives.
 

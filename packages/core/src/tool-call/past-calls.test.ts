@@ -1,7 +1,7 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { createAgent, type Json, type Middleware, type Tool, textOf, tool } from '../index.ts'
-import { call, respond, say, scriptedModel } from '../testing.ts'
 import { hash } from '../vocabulary/hash.ts'
 
 test('a call with the id of a call of an earlier step gets the result of that call only if their inputs are equal, not if the hashes of these are (W51)', async () => {

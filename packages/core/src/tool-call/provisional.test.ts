@@ -1,3 +1,4 @@
+import { call, collect, cut, end, fail, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -6,7 +7,6 @@ import { askAgain } from '../../test/again.ts'
 import { sleep } from '../../test/clock.ts'
 import { early, startingEarly, withdrawing } from '../../test/early-calls.ts'
 import { AgentError, type AgentEvent, type AgentEventBody, createAgent, type Middleware, tool } from '../index.ts'
-import { call, collect, cut, end, fail, respond, say, scriptedModel, wait } from '../testing.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

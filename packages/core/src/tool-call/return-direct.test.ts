@@ -1,8 +1,8 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { type ContentPart, createAgent, type Middleware, type Tool, tool } from '../index.ts'
-import { call, respond, say, scriptedModel } from '../testing.ts'
 
 unhandledRejections()
 

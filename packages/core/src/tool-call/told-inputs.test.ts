@@ -1,7 +1,7 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { type AgentOptions, callsOf, createAgent, type Middleware, type Tool, textOf, tool } from '../index.ts'
-import { call, respond, say, scriptedModel } from '../testing.ts'
 
 /** The texts that the model reads for a call with the input `{ to: 'ada' }`. */
 async function toldBy(

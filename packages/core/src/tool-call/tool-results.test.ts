@@ -1,3 +1,4 @@
+import { call, collect, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -15,7 +16,6 @@ import {
   type ToolMessage,
   tool,
 } from '../index.ts'
-import { call, collect, respond, say, scriptedModel } from '../testing.ts'
 
 type Step = ReturnType<typeof call>
 

@@ -1,3 +1,4 @@
+import { call, respond, type ScriptedResponse, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { early, startingEarly } from '../../test/early-calls.ts'
@@ -15,7 +16,6 @@ import {
   type ToolMessage,
   textOf,
 } from '../index.ts'
-import { call, respond, type ScriptedResponse, say, scriptedModel } from '../testing.ts'
 
 // Calls of tools that the request did not offer to the model.
 

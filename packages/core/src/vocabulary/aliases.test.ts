@@ -1,3 +1,4 @@
+import { call, collect, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -15,7 +16,6 @@ import {
   type ToolMessage,
   tool,
 } from '../index.ts'
-import { call, collect, respond, say, scriptedModel } from '../testing.ts'
 
 const aliases: ToolAliases = { names: ['cat', 'open_file'], input: { path: ['file', 'filename'] } }
 

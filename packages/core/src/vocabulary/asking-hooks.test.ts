@@ -1,9 +1,9 @@
+import { fail, respond, say } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { askingAgent } from '../../test/asking-agent.ts'
 import { played } from '../../test/played-runs.ts'
 import { answersTo, checkpointOf, idsOf, textsOf } from '../../test/results.ts'
 import { interrupt, type Middleware } from '../index.ts'
-import { fail, respond, say } from '../testing.ts'
 
 const { did, agentOf } = askingAgent()
 

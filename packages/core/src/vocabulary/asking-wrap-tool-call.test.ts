@@ -1,3 +1,4 @@
+import { call, fail, respond, say } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { anything, askingAgent } from '../../test/asking-agent.ts'
 import { played } from '../../test/played-runs.ts'
@@ -12,7 +13,6 @@ import {
   ToolTimeoutError,
   tool,
 } from '../index.ts'
-import { call, fail, respond, say } from '../testing.ts'
 
 const { did, agentOf } = askingAgent()
 

@@ -13,7 +13,7 @@ export interface Copy {
   readonly madeIn: Error
 }
 
-export const COPY: Copy = { format: 7, version: '0.1.0', madeIn: /* @__PURE__ */ new Error() }
+export const COPY: Copy = { format: 1, version: '0.1.0', madeIn: /* @__PURE__ */ new Error() }
 
 export interface Brand {
   readonly copy: Copy

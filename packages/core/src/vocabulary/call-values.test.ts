@@ -1,3 +1,4 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { early } from '../../test/early-calls.ts'
@@ -14,7 +15,6 @@ import {
   type Tool,
   type ToolCall,
 } from '../index.ts'
-import { call, respond, say, scriptedModel } from '../testing.ts'
 
 // Inputs that are not JSON, ids that were used before, and answers that are proxies.
 

@@ -13,7 +13,7 @@ export interface StoredCheckpoint {
 
 /**
  * Stores the newest checkpoint of each id. An id is any string; ids that differ only in case are different. To test your own store, run
- * `storeContract` of `@meanwhile/core/testing` with it.
+ * `storeContract` of `@meanwhile/core/stores/contract` with it.
  */
 export interface CheckpointStore {
   /**

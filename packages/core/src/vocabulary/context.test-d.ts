@@ -1,3 +1,4 @@
+import { scriptedModel } from '@meanwhile/assemble/testing'
 import { expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import {
@@ -12,7 +13,6 @@ import {
   type ToolContext,
   tool,
 } from '../index.ts'
-import { scriptedModel } from '../testing.ts'
 
 interface Db {
   orders(tenant: string): string[]

@@ -1,3 +1,4 @@
+import { call, collect, respond, say, scriptedModel, think } from '@meanwhile/assemble/testing'
 import { afterEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
@@ -18,7 +19,6 @@ import {
   type ToolMessage,
   tool,
 } from '../index.ts'
-import { call, collect, respond, say, scriptedModel, think } from '../testing.ts'
 
 afterEach(() => {
   vi.useRealTimers()

@@ -1,9 +1,9 @@
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { expect, test, vi } from 'vitest'
 import { askingAgent } from '../../test/asking-agent.ts'
 import { played } from '../../test/played-runs.ts'
 import { answersTo, checkpointOf, idsOf, textsOf } from '../../test/results.ts'
 import { Interrupt, interrupt, type Json, type Middleware, type Tool, tool } from '../index.ts'
-import { call, respond, say } from '../testing.ts'
 
 const { did, book, agentOf } = askingAgent()
 
@@ -25,7 +25,7 @@ test('an interrupt ends the run with its question and a checkpoint, without a st
     warnings: [],
     interrupts: [{ id, address, payload: { book: 'a room' } }],
     settled: [],
-    checkpoint: expect.objectContaining({ format: 2, runId, agent: 'travel', status: 'interrupted' }),
+    checkpoint: expect.objectContaining({ format: 1, runId, agent: 'travel', status: 'interrupted' }),
   })
   expect(events.map(({ type }) => type)).toEqual([
     'run-start',

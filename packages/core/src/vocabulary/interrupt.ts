@@ -75,7 +75,7 @@ export interface PendingInterrupt<Payload extends Json = Json> {
   readonly id: string
   /** The tool or middleware that asks. */
   readonly address: Address
-  /** The id of the run that asks, if it is that of an agent inside a call. Checkpoints of earlier versions do not contain it. */
+  /** The id of the run that asks, if it is that of an agent inside a call. */
   readonly innerRun?: string
   /** The question, as it was given to `interrupt`. */
   readonly payload: Payload

@@ -1,3 +1,4 @@
+import { respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import {
@@ -11,7 +12,6 @@ import {
   type Tool,
   tool,
 } from '../index.ts'
-import { respond, say, scriptedModel } from '../testing.ts'
 
 const NAMES = { instructions: 'system systemPrompt', maxSteps: 'maxTurns', tools: '', settings: 'temperature' }
 

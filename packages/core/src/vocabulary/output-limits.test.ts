@@ -1,3 +1,4 @@
+import { call, collect, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { expectLinear } from '@meanwhile/tests/growth'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -12,7 +13,6 @@ import {
   textOf,
   tool,
 } from '../index.ts'
-import { call, collect, respond, say, scriptedModel } from '../testing.ts'
 
 function giving(output: unknown, more: Omit<Partial<Tool>, 'needs'> = {}): Tool {
   return tool({

@@ -1,3 +1,16 @@
+import {
+  call,
+  collect,
+  cut,
+  end,
+  fail,
+  respond,
+  type ScriptEnd,
+  type ScriptStep,
+  say,
+  scriptedModel,
+  wait,
+} from '@meanwhile/assemble/testing'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
@@ -17,19 +30,6 @@ import {
   type ToolContext,
   tool,
 } from '../index.ts'
-import {
-  call,
-  collect,
-  cut,
-  end,
-  fail,
-  respond,
-  type ScriptEnd,
-  type ScriptStep,
-  say,
-  scriptedModel,
-  wait,
-} from '../testing.ts'
 
 unhandledRejections()
 

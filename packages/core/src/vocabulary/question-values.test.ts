@@ -1,9 +1,9 @@
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { askingAgent } from '../../test/asking-agent.ts'
 import { played } from '../../test/played-runs.ts'
 import { answersTo, checkpointOf, idsOf, textsOf } from '../../test/results.ts'
 import { type AgentRun, ConfigError, interrupt, type Json, tool } from '../index.ts'
-import { call, respond, say } from '../testing.ts'
 
 const { did, book, agentOf } = askingAgent()
 

@@ -1,10 +1,10 @@
+import { call, collect, respond, say, wait } from '@meanwhile/assemble/testing'
 import { expect, test, vi } from 'vitest'
 import { anything, askingAgent } from '../../test/asking-agent.ts'
 import { early } from '../../test/early-calls.ts'
 import { played } from '../../test/played-runs.ts'
 import { answersTo, checkpointOf, idsOf, textsOf } from '../../test/results.ts'
 import { interrupt, type Middleware, ModelError, map, type Tool, tool } from '../index.ts'
-import { call, collect, respond, say, wait } from '../testing.ts'
 
 const { did, book, look, agentOf } = askingAgent()
 

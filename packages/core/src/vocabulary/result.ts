@@ -66,10 +66,7 @@ export interface ResultBase {
    * first: `outer/inner`.
    */
   readonly abandoned?: readonly string[]
-  /**
-   * Ids, in the same form, of calls that may have happened: they had started before a resume and did not run again, or their tool threw
-   * `OutcomeUnknownError`.
-   */
+  /** Ids, in the same form, of calls that may have happened and do not run again: they began before a resume, or threw `OutcomeUnknownError`. */
   readonly unknown?: readonly string[]
 }
 

@@ -15,7 +15,7 @@ import type {
 import type { Warning } from './warning.ts'
 
 /** The format of checkpoints. A later one is rejected. */
-export const CHECKPOINT_FORMAT = 2
+export const CHECKPOINT_FORMAT = 1
 
 /** The phases of a step, in order. `gate`: `beforeFinalAnswer` decides about the answer. `over`: the answer was accepted. */
 export type Phase = 'before-model' | 'model' | 'after-model' | 'calls' | 'gate' | 'over'
@@ -205,10 +205,7 @@ export interface Resumed {
 
 /** Identifies an execution of a call, so that a resume finds its saved state. */
 export interface Invocation {
-  /**
-   * The canonical text of the input, absent if it is the call's own input. An earlier version wrote a hash of the text. For an agent that a wrap runs:
-   * the name of the middleware.
-   */
+  /** The canonical text of the input, absent if it is the call's own input. For an agent that a wrap runs: the name of the middleware. */
   readonly input?: string
   /** The number of earlier executions of the call with this input. */
   readonly n: number
@@ -219,8 +216,8 @@ export interface Invocation {
 export interface Asked {
   /** The answers since the tool or middleware last ended. A hook that runs again after it has ended starts without answers. */
   readonly answers: readonly Json[]
-  /** The payloads of the questions that these answers belong to, in the same order. Absent in checkpoints of earlier versions. */
-  readonly payloads?: readonly Json[]
+  /** The payloads of the questions that these answers belong to, in the same order. */
+  readonly payloads: readonly Json[]
   /** The number of questions that were answered before these. */
   readonly past: number
 }

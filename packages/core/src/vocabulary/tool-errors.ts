@@ -96,13 +96,9 @@ export class ToolOutputError extends ToolError {
   }
 }
 
-/**
- * A tool throws it if it cannot know whether its call has acted, such as when a connection was lost before the answer. The model reads this, the id
- * of the call is in `result.unknown`, and `retryTool` never executes the call again.
- */
+/** A tool throws it if its call may have acted or not: the id of the call is in `result.unknown`, and `retryTool` never repeats the call. */
 export class OutcomeUnknownError extends ToolError {
   static override readonly brand: string = 'OutcomeUnknownError'
-  /** Core reads this member, so that the errors of all copies and formats count. */
   readonly mayHaveHappened = true
 
   constructor(tool: string, why: string, options?: ErrorOptions) {

@@ -2,7 +2,7 @@
 
 import { sentenceOf } from '../../src/geometry/sentences.ts'
 import { count, counted, duration } from '../../src/geometry/words.ts'
-import type { Call, Response, Run, Step } from '../../src/model/run.ts'
+import type { Call, Request, Response, Run, Step } from '../../src/model/run.ts'
 import { barOfCall, barOfResponse } from '../selection.ts'
 import { Ticked } from '../ticked.tsx'
 import { effectOf } from '../timeline/bar-props.ts'
@@ -27,6 +27,9 @@ export function StepText(props: StepTextProps) {
       ))}
       {step.calls.map((call) => (
         <CallCard key={call.key} call={call} {...props} />
+      ))}
+      {step.waiting?.map((request) => (
+        <WaitingCard key={request.id} request={request} />
       ))}
     </section>
   )
@@ -108,6 +111,18 @@ function CallCard({ call, ...props }: StepTextProps & { readonly call: Call }) {
         </details>
       ))}
       {isSelected && last && <RawSpan traceId={run.key.slice(0, 32)} spanId={last.spanId} />}
+    </article>
+  )
+}
+
+function WaitingCard({ request: { tool, input } }: { readonly request: Request }) {
+  return (
+    <article class="card call waiting">
+      <h3>
+        <code>{visible(tool)}</code>
+      </h3>
+      <p class="why">It has not run: the run waits for an answer.</p>
+      {input !== undefined && <Json value={input} open />}
     </article>
   )
 }

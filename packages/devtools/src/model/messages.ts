@@ -2,10 +2,13 @@
 
 import type { Attributes } from '../span.ts'
 import { content, members, text } from './attributes.ts'
+import type { Request } from './run.ts'
 
 interface Part {
   readonly kind: 'text' | 'thinking' | 'other'
   readonly text: string
+  /** The part asks for this call. */
+  readonly request?: Request
 }
 
 interface Message {
@@ -24,6 +27,11 @@ export function writtenBy(attributes: Attributes): { readonly text?: string; rea
   const parts = outputOf(attributes).flatMap((message) => message.parts)
   const [written, thinking] = [textOf(parts, 'text'), textOf(parts, 'thinking')]
   return { ...(written && { text: written }), ...(thinking && { thinking }) }
+}
+
+/** The calls that the model asked for, in the form of the GenAI conventions. */
+export function requestedBy(attributes: Attributes): readonly Request[] {
+  return outputOf(attributes).flatMap(({ parts }) => parts.flatMap(({ request }) => request ?? []))
 }
 
 function textOf(parts: readonly Part[], kind: Part['kind']): string | undefined {
@@ -63,9 +71,11 @@ function partsOf(whole: unknown): readonly Part[] {
 }
 
 function partOf(value: unknown): Part {
-  const { type, content: written, text: older } = members(value)
+  const { type, content: written, text: older, id, name, arguments: input } = members(value)
   const said = typeof written === 'string' ? written : typeof older === 'string' ? older : ''
   if (type === 'text') return { kind: 'text', text: said }
+  if (type === 'tool_call' && typeof id === 'string' && typeof name === 'string')
+    return { kind: 'other', text: said, request: { id, tool: name, ...(input !== undefined && { input }) } }
   return { kind: type === 'reasoning' ? 'thinking' : 'other', text: said }
 }
 

@@ -78,10 +78,19 @@ export interface Call {
   readonly inner: readonly Run[]
 }
 
+/** A call that a response asks for. */
+export interface Request {
+  readonly id: string
+  readonly tool: string
+  readonly input?: unknown
+}
+
 export interface Step {
   readonly index: number
   readonly responses: readonly Response[]
   readonly calls: readonly Call[]
+  /** The calls that have not run because the run waits for an answer, if content was recorded. Absent if there are none. */
+  readonly waiting?: readonly Request[]
 }
 
 export interface Run {

@@ -131,6 +131,31 @@ test('spans with any parents, kinds and numbers make runs that contain each resp
   )
 })
 
+test('a run that waits for an answer has the calls that it has not made (DT3)', () => {
+  const request = (id: string, name: string, input: object) => ({ type: 'tool_call', id, name, arguments: input })
+  const parts = [request('c1', 'look', { at: 1 }), request('c2', 'send_mail', { to: 'ada' })]
+  const waitingIn = (outcome: string) =>
+    runsOf([
+      spanWith(0, { end: 9, attributes: { 'gen_ai.operation.name': 'invoke_agent', 'meanwhile.outcome': outcome } }),
+      spanWith(1, {
+        end: 5,
+        parentId: idOf(0),
+        attributes: {
+          'gen_ai.operation.name': 'chat',
+          'gen_ai.output.messages': JSON.stringify([{ role: 'assistant', parts }]),
+        },
+      }),
+      spanWith(2, {
+        start: 3,
+        end: 7,
+        parentId: idOf(0),
+        attributes: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.call.id': 'c1' },
+      }),
+    ]).flatMap(({ steps }) => steps.map(({ waiting }) => waiting))
+  expect(waitingIn('interrupted')).toEqual([[{ id: 'c2', tool: 'send_mail', input: { to: 'ada' } }]])
+  expect(waitingIn('completed')).toEqual([undefined])
+})
+
 test('a call without a run above it contains the run of its agent once (DT1)', () => {
   const named = (operation: string) => ({ attributes: { 'gen_ai.operation.name': operation } })
   const spans = [

@@ -5,8 +5,8 @@ import { number, present, text } from './attributes.ts'
 import { errorOf, modelOf, stateOf, sumOf } from './facts.ts'
 import { dialectOf } from './kinds.ts'
 import { promptOf } from './messages.ts'
-import type { Run, Step } from './run.ts'
-import { type Parts, stepsOf } from './steps.ts'
+import type { Request, Run, Step } from './run.ts'
+import { type Parts, stepsOf, waitingIn } from './steps.ts'
 import { keyOf, type SpanTree, spanTree } from './tree.ts'
 
 const MOST_TITLE = 200
@@ -92,7 +92,11 @@ interface Around {
 function runOf(root: Span, parts: Parts, tree: SpanTree, { inside, synthetic }: Around): Run {
   const { attributes, resource } = root
   const dialect = dialectOf(synthetic ? (parts.responses[0] ?? parts.tools[0] ?? root) : root)
-  const steps = stepsOf(parts, tree, (tool) => inside.get(tool) ?? [])
+  const state = synthetic ? 'completed' : stateOf(root)
+  const steps = withWaiting(
+    stepsOf(parts, tree, (tool) => inside.get(tool) ?? []),
+    state === 'interrupted' ? waitingIn(parts) : [],
+  )
   const responses = steps.flatMap((step) => step.responses)
   const first = parts.responses[0]
   const prompt = promptOf(attributes) ?? (first && promptOf(first.attributes))
@@ -107,7 +111,7 @@ function runOf(root: Span, parts: Parts, tree: SpanTree, { inside, synthetic }: 
     dialect,
     early: dialect === 'meanwhile' || steps.some(({ calls }) => calls.some(({ early }) => early)),
     service: text(resource, 'service.name') ?? '',
-    state: synthetic ? (end === undefined ? 'running' : 'completed') : stateOf(root),
+    state: synthetic && end === undefined ? 'running' : state,
     start: Math.min(...all.map(({ start }) => start)),
     steps,
     // The top of an invented run may be a call, which contains the runs of its agents itself.
@@ -132,6 +136,11 @@ function runOf(root: Span, parts: Parts, tree: SpanTree, { inside, synthetic }: 
       continues: link && keyOf(link),
     }),
   }
+}
+
+/** The last step has them. */
+function withWaiting(steps: readonly Step[], waiting: readonly Request[]): readonly Step[] {
+  return waiting.length === 0 ? steps : steps.map((step, n) => (n === steps.length - 1 ? { ...step, waiting } : step))
 }
 
 function agentOf({ attributes, name }: Span, synthetic: boolean): string | undefined {

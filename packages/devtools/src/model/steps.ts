@@ -3,7 +3,8 @@
 import type { Span } from '../span.ts'
 import { number, text } from './attributes.ts'
 import { callIdOf, callOf, responseOf, toolOf } from './facts.ts'
-import type { Call, Run, Step } from './run.ts'
+import { requestedBy } from './messages.ts'
+import type { Call, Request, Run, Step } from './run.ts'
 import type { SpanTree } from './tree.ts'
 
 /** The spans of one run, in order of their start. */
@@ -36,6 +37,12 @@ export function stepsOf({ responses, tools }: Parts, tree: SpanTree, inner: (too
       responses: parts.responses.map(responseOf),
       calls: withNames(callsOf(index, parts.tools, inner), parts.tools),
     }))
+}
+
+/** Of an interrupted run the calls that its last response asks for and that have no span: they wait for an answer, or behind a call that does. */
+export function waitingIn({ responses, tools }: Parts): readonly Request[] {
+  const begun = new Set(tools.map(({ attributes }) => callIdOf(attributes)))
+  return requestedBy(responses.at(-1)?.attributes ?? {}).filter(({ id }) => !begun.has(id))
 }
 
 /** The number of a step that a span tells by itself, or by the span of a step that it is inside. */

@@ -1,6 +1,6 @@
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'
-import { call, respond, say, think } from '@meanwhile/core/testing'
+import { call, respond, say, think } from '@meanwhile/assemble/testing'
 import { type Fault, mockModels } from '@meanwhile/harness'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { sized } from '@meanwhile/tests/size'

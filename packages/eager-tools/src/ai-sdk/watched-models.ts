@@ -1,6 +1,6 @@
 /** The model of a step, with its streams observed: the calls of a response start while it streams. */
 
-import { sealsCalls } from '@meanwhile/core/calls'
+import { sealsCalls } from '@meanwhile/assemble'
 import type { LanguageModel } from 'ai'
 import type { Declared } from '../host/declared.ts'
 import type { EagerLoop } from '../host/eager-loop.ts'

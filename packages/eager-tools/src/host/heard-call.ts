@@ -1,7 +1,7 @@
 /** One call of a response of the host's model, as far as it has arrived. */
 
-import { argumentsText, DEFAULT_INPUT_LIMITS, type ToolCall } from '@meanwhile/core'
-import { ToolInput } from '@meanwhile/core/calls'
+import { argumentsText, ToolInput } from '@meanwhile/assemble'
+import { DEFAULT_INPUT_LIMITS, type ToolCall } from '@meanwhile/core'
 import { sameValue } from '../same-value.ts'
 
 export class HeardCall {

@@ -1,6 +1,7 @@
 /** One response of the host's model while it streams. It passes calls whose arguments are complete to the rules. */
 
-import { argumentsText, type ToolCall } from '@meanwhile/core'
+import { argumentsText } from '@meanwhile/assemble'
+import type { ToolCall } from '@meanwhile/core'
 import type { StreamedResponse as Rules } from '../response.ts'
 import { HeardCall } from './heard-call.ts'
 

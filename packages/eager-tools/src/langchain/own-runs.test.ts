@@ -1,7 +1,7 @@
 import { AIMessage, ToolMessage } from '@langchain/core/messages'
 import { Command, getCurrentTaskInput, MemorySaver } from '@langchain/langgraph'
 import { ChatOpenAI } from '@langchain/openai'
-import { call, fail, respond, say, wait } from '@meanwhile/core/testing'
+import { call, fail, respond, say, wait } from '@meanwhile/assemble/testing'
 import { mockModels } from '@meanwhile/harness'
 import { createMiddleware, humanInTheLoopMiddleware, modelRetryMiddleware, type ToolRuntime } from 'langchain'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'

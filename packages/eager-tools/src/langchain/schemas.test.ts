@@ -1,5 +1,5 @@
 import { ChatOpenAI } from '@langchain/openai'
-import { call, respond, say, wait } from '@meanwhile/core/testing'
+import { call, respond, say, wait } from '@meanwhile/assemble/testing'
 import { mockModels } from '@meanwhile/harness'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ChatOpenAI } from '@langchain/openai'
-import { call, fail, respond, say, wait } from '@meanwhile/core/testing'
+import { call, fail, respond, say, wait } from '@meanwhile/assemble/testing'
 import { mockModels } from '@meanwhile/harness'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { createAgent, modelRetryMiddleware, type ToolRuntime, tool } from 'langchain'

@@ -1,6 +1,6 @@
 import { AIMessage, ToolMessage } from '@langchain/core/messages'
 import { ChatOpenAI } from '@langchain/openai'
-import { call, fail, respond, say, wait } from '@meanwhile/core/testing'
+import { call, fail, respond, say, wait } from '@meanwhile/assemble/testing'
 import { mockModels } from '@meanwhile/harness'
 import { createMiddleware, modelRetryMiddleware } from 'langchain'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'

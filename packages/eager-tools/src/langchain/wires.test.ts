@@ -1,4 +1,4 @@
-import { call, respond, say, wait } from '@meanwhile/core/testing'
+import { call, respond, say, wait } from '@meanwhile/assemble/testing'
 import { mockModels } from '@meanwhile/harness'
 import { createAgent, tool } from 'langchain'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'

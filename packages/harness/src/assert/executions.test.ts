@@ -1,5 +1,5 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, type ExecutedTool, type Tool, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { assertRanOnce, assertSameExecutions, type Execution, watchTools } from './executions.ts'

@@ -1,4 +1,4 @@
-import { respond, say } from '@meanwhile/core/testing'
+import { respond, say } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { bodyFor } from '../../test/requests.ts'
 import { mockModels } from '../msw.ts'

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { call, respond, say } from '@meanwhile/core/testing'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { clients } from '../../test/clients.ts'
 import { bodyFor } from '../../test/requests.ts'

@@ -1,4 +1,4 @@
-import { call, fail, respond, say } from '@meanwhile/core/testing'
+import { call, fail, respond, say } from '@meanwhile/assemble/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { clients } from '../../test/clients.ts'
 import { transports } from '../../test/transports.ts'

@@ -1,7 +1,7 @@
 /** The interface of a wire format: where requests go, and how responses are written. */
 
+import type { Beat } from '@meanwhile/assemble/testing'
 import type { Usage } from '@meanwhile/core'
-import type { Beat } from '@meanwhile/core/testing'
 import type { Host } from '../rules/hosts.ts'
 import type { WireName } from './wire-name.ts'
 

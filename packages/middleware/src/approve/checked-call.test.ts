@@ -1,3 +1,4 @@
+import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/assemble/testing'
 import {
   type Agent,
   type AgentResult,
@@ -9,7 +10,6 @@ import {
   textOf,
   tool,
 } from '@meanwhile/core'
-import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/core/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Approval } from '../approval.ts'

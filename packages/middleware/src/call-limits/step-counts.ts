@@ -12,10 +12,7 @@ export interface SavedCounts extends Tally {
   /** Whether the last model call has succeeded. */
   readonly closed: boolean
   readonly step: number
-  /** The ids of calls of this step that an older version has counted already. */
-  readonly counted: readonly string[]
-  /** Absent in a checkpoint of an older version. */
-  readonly now?: StepPart
+  readonly now: StepPart
 }
 
 /** What happened in the step. */
@@ -34,12 +31,13 @@ interface StepPart {
 
 const NO_PART: StepPart = { attempts: 0, made: [], inside: {} }
 
-export const NOTHING: SavedCounts = { ...NO_CALLS, closed: false, step: 0, counted: [] }
+export const NOTHING: SavedCounts = { ...NO_CALLS, closed: false, step: 0, now: NO_PART }
 
 /** The counts of one run. Changes are saved once per turn of the event loop, because a checkpoint may be taken in any turn. */
 export class StepCounts {
   #cell: Cell<SavedCounts> | undefined
-  #base: SavedCounts = NOTHING
+  /** At the beginning of the step. */
+  #base: Omit<SavedCounts, 'now'> = NOTHING
   #attempts = 0
   #made = new MadeCalls([])
   #inside: Record<string, Tally> = {}
@@ -86,8 +84,7 @@ export class StepCounts {
 
   /** Whether a call was let run before a resume. */
   mayRunAgain(path: readonly string[]): boolean {
-    const isCounted = path.length === 1 && this.#base.counted.includes(path[0] ?? '')
-    return (isCounted || this.#made.executionsOf(path) > 0) && !this.#entered.has(JSON.stringify(path))
+    return this.#made.executionsOf(path) > 0 && !this.#entered.has(JSON.stringify(path))
   }
 
   /** A call runs. It does not count if it is discarded. */
@@ -160,7 +157,7 @@ export class StepCounts {
   #begin(step: number): void {
     const used = Object.values(this.#inside).reduce(sumOf, this.#made.tally)
     const tally = sumOf(sumOf(this.#base, used), { ...NO_CALLS, modelCalls: this.#attempts })
-    this.#base = { ...tally, closed: this.#base.closed, step, counted: [] }
+    this.#base = { ...tally, closed: this.#base.closed, step }
     this.#attempts = 0
     this.#made.clear()
     this.#inside = {}
@@ -173,7 +170,7 @@ export class StepCounts {
 
   #restore(cell: Cell<SavedCounts>): void {
     this.#cell = cell
-    const { now = NO_PART, ...base } = cell.value
+    const { now, ...base } = cell.value
     this.#base = base
     this.#attempts = now.attempts
     this.#made = new MadeCalls(now.made.map(([by, id, name]) => ({ by, id, name })))
@@ -205,8 +202,8 @@ export class StepCounts {
 
 export function isSavedCounts(value: unknown): value is SavedCounts {
   if (!isTally(value) || !isRecord(value)) return false
-  const { closed, step, counted, now } = value
-  return typeof closed === 'boolean' && isCount(step) && isListOf(counted, isText) && (now === undefined || isPart(now))
+  const { closed, step, now } = value
+  return typeof closed === 'boolean' && isCount(step) && isPart(now)
 }
 
 function isPart(value: unknown): value is StepPart {

@@ -1,5 +1,5 @@
+import { respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent } from '@meanwhile/core'
-import { respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { ownDatabase } from '@meanwhile/postgres-cluster/testing'
 import { Pool } from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'

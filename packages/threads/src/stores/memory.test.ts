@@ -1,5 +1,5 @@
+import { respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent } from '@meanwhile/core'
-import { respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { postedBy } from '@meanwhile/tests/own-thread'
 import { expect, test } from 'vitest'
 import { createThreads, memoryThreads } from '../index.ts'

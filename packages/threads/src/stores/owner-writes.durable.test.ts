@@ -1,5 +1,5 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, type ModelRequest, textOf, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { cuttingProxy } from '@meanwhile/postgres-cluster'
 import { ownDatabase } from '@meanwhile/postgres-cluster/testing'
 import { Pool } from 'pg'

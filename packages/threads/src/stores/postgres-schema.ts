@@ -10,8 +10,7 @@ import { WRITE_FUNCTION, writeFunction } from './write-function.ts'
  */
 export async function setUpPostgresThreads(options: PostgresOptions): Promise<void> {
   const { name, query, setUp } = openPostgres(options, 'setUpPostgresThreads')
-  // What was added last: earlier versions have made the tables without it.
-  for (const last of ['turns_begun', WRITE_FUNCTION]) await setUp(last, postgresThreadsSchema(options.schema))
+  await setUp(WRITE_FUNCTION, postgresThreadsSchema(options.schema))
   await query(`SELECT threads.number, state, change, lease, checkpoints.save FROM ${name}.threads
     CROSS JOIN ${name}.turns CROSS JOIN ${name}.checkpoints
     CROSS JOIN (SELECT kept FROM ${name}.thread_events) AS events LIMIT 0`)

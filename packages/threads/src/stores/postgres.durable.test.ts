@@ -1,6 +1,6 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { CheckpointCorruptError, createAgent, tool } from '@meanwhile/core'
 import { postgresStore } from '@meanwhile/core/stores/postgres'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { createDatabase, cuttingProxy, startCluster } from '@meanwhile/postgres-cluster'
 import { ownDatabase } from '@meanwhile/postgres-cluster/testing'
 import { sized } from '@meanwhile/tests/size'
@@ -274,22 +274,6 @@ test('postgres: several processes can set up the same schema at once, and a migr
   for (const schema of ['at_once', 'migrated'])
     expect(await postgresThreads({ pool, schema }).change('t', next)).toBe(1)
 })
-
-test.each(['INDEX turns_begun', 'FUNCTION write_thread_1'])(
-  'postgres: the set-up adds what earlier versions have not made: %s (DU11)',
-  async (kindAndName) => {
-    const { schema, pool } = await storeIn()
-    const [kind, name] = kindAndName.split(' ')
-    const isThere = async () => {
-      const found = `SELECT coalesce(to_regclass($1)::oid, to_regproc($1)::oid) IS NOT NULL AS found`
-      return (await pool.query(found, [`${schema}.${name}`])).rows[0].found
-    }
-    await pool.query(`DROP ${kind} ${schema}.${name}`)
-    expect(await isThere()).toBe(false)
-    await setUpPostgresThreads({ pool, schema })
-    expect(await isThere()).toBe(true)
-  },
-)
 
 test('postgres: a missing pool, missing tables and old tables cause different errors (DU11, A2)', async () => {
   const pool = poolOf()

@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk'
+import { respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, type Model } from '@meanwhile/core'
-import { respond, say } from '@meanwhile/core/testing'
 import { mockModels } from '@meanwhile/harness'
 import { type Quirk, quirkResponse, quirks } from '@meanwhile/harness/quirks'
 import { retryModel } from '@meanwhile/middleware'

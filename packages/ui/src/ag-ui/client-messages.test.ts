@@ -1,5 +1,5 @@
+import { call, fail, respond, say, think } from '@meanwhile/assemble/testing'
 import { type Tool, tool } from '@meanwhile/core'
-import { call, fail, respond, say, think } from '@meanwhile/core/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { Client } from '../../test/ag-ui.ts'

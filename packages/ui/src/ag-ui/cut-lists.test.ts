@@ -1,5 +1,5 @@
+import { call, fail, respond, type ScriptedResponse, say } from '@meanwhile/assemble/testing'
 import { type Tool, textOf, tool } from '@meanwhile/core'
-import { call, fail, respond, type ScriptedResponse, say } from '@meanwhile/core/testing'
 import type { Threads } from '@meanwhile/threads'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'

@@ -1,5 +1,5 @@
+import { call, fail, respond, say } from '@meanwhile/assemble/testing'
 import { interrupt, type Tool, tool } from '@meanwhile/core'
-import { call, fail, respond, say } from '@meanwhile/core/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { comparable } from '../../test/ag-ui.ts'

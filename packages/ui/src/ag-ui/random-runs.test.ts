@@ -1,5 +1,5 @@
+import { call, fail, respond, type ScriptResponse, say, scriptedModel, think, wait } from '@meanwhile/assemble/testing'
 import { createAgent, interrupt, type ModelRequest, type Tool, textOf, tool } from '@meanwhile/core'
-import { call, fail, respond, type ScriptResponse, say, scriptedModel, think, wait } from '@meanwhile/core/testing'
 import { approve, retryModel } from '@meanwhile/middleware'
 import { propertyRuns } from '@meanwhile/tests/size'
 import { createThreads, memoryThreads, type Threads } from '@meanwhile/threads'
@@ -199,8 +199,9 @@ class World {
     await Promise.all(others)
     await this.calm()
     const { turns, status } = await this.threads.read('t')
-    // A stop may have arrived when the client already had its question.
-    const isTold = client.agent.pendingInterrupts.length > 0 === (status === 'waiting')
+    // A stop may have arrived when the client already had its question, or the call that it must execute.
+    const isAsked = client.agent.pendingInterrupts.length + pendingCalls(client).length > 0
+    const isTold = isAsked === (status === 'waiting')
     if (meanwhile !== 'leave' && isTold && turns.at(-1)?.messageId === id) await expectEqual(client, this.threads)
   }
 

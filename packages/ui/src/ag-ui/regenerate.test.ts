@@ -1,5 +1,5 @@
+import { respond, say } from '@meanwhile/assemble/testing'
 import { textOf } from '@meanwhile/core'
-import { respond, say } from '@meanwhile/core/testing'
 import { expect, test } from 'vitest'
 import { expectEqual, JSON_BODY, stage } from '../../test/ag-ui-stage.ts'
 

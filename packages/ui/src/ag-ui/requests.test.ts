@@ -1,4 +1,4 @@
-import { respond, say } from '@meanwhile/core/testing'
+import { respond, say } from '@meanwhile/assemble/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { JSON_BODY, stage } from '../../test/ag-ui-stage.ts'
 

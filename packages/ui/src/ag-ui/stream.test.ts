@@ -1,4 +1,3 @@
-import { type AgentEvent, createAgent, type Message, type ModelRequest, type Tool, tool } from '@meanwhile/core'
 import {
   call,
   fail,
@@ -9,7 +8,8 @@ import {
   scriptedModel,
   think,
   wait,
-} from '@meanwhile/core/testing'
+} from '@meanwhile/assemble/testing'
+import { type AgentEvent, createAgent, type Message, type ModelRequest, type Tool, tool } from '@meanwhile/core'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { retryModel } from '@meanwhile/middleware'
 import { createThreads, memoryThreads, type ThreadEvent } from '@meanwhile/threads'

@@ -1,5 +1,5 @@
+import { call, fail, respond, say, scriptedModel, think } from '@meanwhile/assemble/testing'
 import { type AssistantMessage, createAgent, type Tool, textOf, tool } from '@meanwhile/core'
-import { call, fail, respond, say, scriptedModel, think } from '@meanwhile/core/testing'
 import {
   createThreads,
   memoryThreads,

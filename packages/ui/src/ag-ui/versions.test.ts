@@ -1,5 +1,5 @@
+import { call, respond, say, think } from '@meanwhile/assemble/testing'
 import { type Tool, tool } from '@meanwhile/core'
-import { call, respond, say, think } from '@meanwhile/core/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import type { AgUiClient } from '../../test/ag-ui-client.ts'

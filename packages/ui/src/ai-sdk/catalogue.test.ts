@@ -1,5 +1,5 @@
+import { respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, type Tool, tool } from '@meanwhile/core'
-import { respond, say } from '@meanwhile/core/testing'
 import { mockModels } from '@meanwhile/harness'
 import { type Quirk, quirkResponse, quirks } from '@meanwhile/harness/quirks'
 import { everyNth, ofEachKind } from '@meanwhile/tests/size'

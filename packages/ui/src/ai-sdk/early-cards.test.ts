@@ -1,5 +1,5 @@
+import { call, fail, respond, type ScriptedResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { createAgent, type Middleware, type Tool, tool } from '@meanwhile/core'
-import { call, fail, respond, type ScriptedResponse, say, scriptedModel, wait } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { approve, retryModel } from '@meanwhile/middleware'
 import { createThreads, memoryThreads } from '@meanwhile/threads'

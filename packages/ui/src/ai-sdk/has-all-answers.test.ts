@@ -1,5 +1,5 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { agentTool, createAgent, type Tool, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { approve } from '@meanwhile/middleware'
 import { createThreads, memoryThreads } from '@meanwhile/threads'
 import { lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai'

@@ -1,5 +1,5 @@
+import { call, end, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, interrupt, type Tool, tool } from '@meanwhile/core'
-import { call, end, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { createThreads, memoryThreads } from '@meanwhile/threads'
 import type { UIMessageChunk } from 'ai'
 import { expect, test } from 'vitest'

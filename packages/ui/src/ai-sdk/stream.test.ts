@@ -1,5 +1,5 @@
+import { call, fail, respond, say, scriptedModel, think, wait } from '@meanwhile/assemble/testing'
 import { agentTool, createAgent, type Model, type Tool, tool } from '@meanwhile/core'
-import { call, fail, respond, say, scriptedModel, think, wait } from '@meanwhile/core/testing'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { approve, retryModel, visibleText } from '@meanwhile/middleware'
 import { createThreads, memoryThreads, type ThreadEvent, type Threads } from '@meanwhile/threads'

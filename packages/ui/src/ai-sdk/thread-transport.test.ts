@@ -1,5 +1,5 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, type Tool, textOf, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { createThreads, memoryThreads } from '@meanwhile/threads'
 import type { UIMessage } from 'ai'
 import { expect, test, vi } from 'vitest'

@@ -181,8 +181,7 @@ export class TurnReader {
     }
     if (type === 'tool-progress') this.#questions.progressed(callId)
     this.#step?.progress(callId, progressOf(event))
-    // A process with an earlier version of core may have stored it without the result.
-    if (type === 'tool-settled' && event.message) this.#step?.settle(event.message, callId)
+    if (type === 'tool-settled') this.#step?.settle(event.message, callId)
   }
 
   #say(part: PartType, { delta, step }: { readonly delta: string; readonly step?: number }): void {

@@ -1,5 +1,5 @@
+import { call, fail, respond, type ScriptStep, say, scriptedModel, think } from '@meanwhile/assemble/testing'
 import { type AgentEvent, type AssistantMessage, createAgent, type Tool, type ToolMessage, tool } from '@meanwhile/core'
-import { call, fail, respond, type ScriptStep, say, scriptedModel, think } from '@meanwhile/core/testing'
 import { retryModel } from '@meanwhile/middleware'
 import { createThreads, memoryThreads, type ThreadEventBody } from '@meanwhile/threads'
 import { expect, test } from 'vitest'

@@ -1,6 +1,6 @@
 /** The AI SDK: an answer whose connection ended in the middle. Its finish reason says that now. */
 
-import { cut, respond, say } from '@meanwhile/core/testing'
+import { cut, respond, say } from '@meanwhile/assemble/testing'
 import { serveModels } from '@meanwhile/harness/server'
 import { exportsOf, type Load } from '../../peers/driver.ts'
 import { ai } from '../../peers/drivers/ai.ts'
@@ -28,7 +28,7 @@ export const cutOffAnswer: Row = {
   thread: { name: 'vercel/ai#19165', status: '2026-08, closed' },
   note: 'The thread is about a sibling, `@ai-sdk/openai-compatible`. An application has to look at the finish reason; ours fails.',
   test: {
-    file: 'packages/core/src/assemble/response-ends.test.ts',
+    file: 'packages/assemble/src/response-ends.test.ts',
     title: 'without a terminal event nothing more is sealed, and what arrived is partial',
   },
   trial: {

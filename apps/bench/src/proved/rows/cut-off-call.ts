@@ -1,6 +1,6 @@
 /** OpenAI Agents: a call of a response whose end is missing is executed. */
 
-import { call, cut, respond, say } from '@meanwhile/core/testing'
+import { call, cut, respond, say } from '@meanwhile/assemble/testing'
 import { openaiAgents } from '../../peers/drivers/openai-agents.ts'
 import { playedTrial } from '../played.ts'
 import type { Row } from '../row.ts'

@@ -1,6 +1,6 @@
 /** Mastra: calls that send something, of a response that then fails. Both are written before it fails, and nothing else is. */
 
-import { call, fail, respond, say } from '@meanwhile/core/testing'
+import { call, fail, respond, say } from '@meanwhile/assemble/testing'
 import { WIRE_NAMES, type WireName } from '@meanwhile/harness/server'
 import type { PeerRun } from '../../peers/driver.ts'
 import { mastra } from '../../peers/drivers/mastra.ts'

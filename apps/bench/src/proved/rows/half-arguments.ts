@@ -1,6 +1,6 @@
 /** LangChain: a call whose arguments the token limit has cut off is executed with a part of them. */
 
-import { call, end, respond, say } from '@meanwhile/core/testing'
+import { call, end, respond, say } from '@meanwhile/assemble/testing'
 import { langchain } from '../../peers/drivers/langchain.ts'
 import { playedTrial } from '../played.ts'
 import type { Row } from '../row.ts'

@@ -1,6 +1,6 @@
 /** pi has fixed it: a call whose response has no end is not executed with the arguments so far. */
 
-import { call, cut, respond, say } from '@meanwhile/core/testing'
+import { call, cut, respond, say } from '@meanwhile/assemble/testing'
 import { playedTrial } from '../played.ts'
 import type { Row } from '../row.ts'
 import { PI, pi } from './pi.ts'
@@ -15,7 +15,7 @@ export const halfCall: Row = {
   library: 'pi',
   thread: { name: 'earendil-works/pi#9897', status: '2026-09, closed' },
   test: {
-    file: 'packages/core/src/assemble/response-ends.test.ts',
+    file: 'packages/assemble/src/response-ends.test.ts',
     title: 'without a terminal event nothing more is sealed, and what arrived is partial',
   },
   trial: playedTrial({

@@ -1,7 +1,7 @@
 /** LangChain: each run leaves a listener on the signal of its caller. */
 
 import { getEventListeners } from 'node:events'
-import { call, respond, say } from '@meanwhile/core/testing'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import type { PeerRun } from '../../peers/driver.ts'
 import { langchain } from '../../peers/drivers/langchain.ts'
 import { own, played } from '../played.ts'

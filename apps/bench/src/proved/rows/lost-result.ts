@@ -1,7 +1,7 @@
 /** pi: if a listener throws, the result of a tool that has run is not in the history. */
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { AgentError, createAgent, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { z } from 'zod'
 import { played } from '../played.ts'
 import type { Row } from '../row.ts'

@@ -1,7 +1,7 @@
 /** LangGraph: when a question is answered, the tools that had finished in the same step run again. */
 
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, interrupt, tool } from '@meanwhile/core'
-import { call, respond, say, scriptedModel } from '@meanwhile/core/testing'
 import { z } from 'zod'
 import { exportsOf, type Load } from '../../peers/driver.ts'
 import type { Row } from '../row.ts'

@@ -1,6 +1,6 @@
 /** A read that started early, of a response that then has no end: ours has run it for nothing, the AI SDK has not. */
 
-import { call, cut, respond } from '@meanwhile/core/testing'
+import { call, cut, respond } from '@meanwhile/assemble/testing'
 import { ai } from '../../peers/drivers/ai.ts'
 import { playedTrial } from '../played.ts'
 import type { Row } from '../row.ts'

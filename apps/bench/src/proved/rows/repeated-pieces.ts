@@ -1,6 +1,6 @@
 /** LibreChat's agents have fixed it: arguments with equal pieces start early as they are, and once. */
 
-import { call, respond, say } from '@meanwhile/core/testing'
+import { call, respond, say } from '@meanwhile/assemble/testing'
 import { librechat } from '../../peers/drivers/librechat.ts'
 import { playedTrial } from '../played.ts'
 import type { Row } from '../row.ts'

@@ -1,6 +1,6 @@
 /** The AI SDK has fixed it: a call of a response that the token limit has ended is not executed. */
 
-import { call, end, respond, say } from '@meanwhile/core/testing'
+import { call, end, respond, say } from '@meanwhile/assemble/testing'
 import { ai } from '../../peers/drivers/ai.ts'
 import { playedTrial } from '../played.ts'
 import type { Row } from '../row.ts'
