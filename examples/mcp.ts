@@ -1,9 +1,9 @@
-// The tools of an MCP server. The server is trusted, so the tool that it marks as read-only starts while the model is still speaking. The other
+// The tools of an MCP server. The server is trusted, so the tool that it marks as read-only starts while the model is streaming. The other
 // tool asks the user a question. With a key in the environment it calls the real model; without a key, a mocked endpoint.
 
 import { fileURLToPath } from 'node:url'
-import { createAgent } from '@meanwhile/core'
 import { call, respond, say } from '@meanwhile/assemble/testing'
+import { createAgent } from '@meanwhile/core'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { mcp } from '@meanwhile/mcp'
 import { modelOr } from './shared/model.ts'

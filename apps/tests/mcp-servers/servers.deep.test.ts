@@ -5,8 +5,8 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Checkpoint, createAgent, type Middleware, type ToolMessage, textOf } from '@meanwhile/core'
 import { call, collect, cut, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/assemble/testing'
+import { type Checkpoint, createAgent, type Middleware, type ToolMessage, textOf } from '@meanwhile/core'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { type McpOptions, mcp } from '@meanwhile/mcp'
 import { retryModel } from '@meanwhile/middleware'
@@ -26,7 +26,9 @@ async function ran(options: McpOptions, calls: readonly ScriptStep[], middleware
       for (const { name, effect } of setup.tools) effects[name] = effect
     },
   }
-  const { result, error, events } = await collect(createAgent({ model, middleware: [servers, look, ...middleware] }).stream('Go'))
+  const { result, error, events } = await collect(
+    createAgent({ model, middleware: [servers, look, ...middleware] }).stream('Go'),
+  )
   if (error) throw error
   const messages = result?.messages.filter((message): message is ToolMessage => message.role === 'tool') ?? []
   return { result, events, effects, read: messages.map((message) => textOf(message)) }
@@ -43,7 +45,12 @@ test('tools of server-filesystem are reads by their hints, and write_file is non
     }
     const { read, effects } = await ran(options, [call('read_text_file', { path: file })])
     expect(read).toEqual(['hello'])
-    expect(effects).toMatchObject({ read_text_file: 'read', list_directory: 'read', write_file: 'external', edit_file: 'external' })
+    expect(effects).toMatchObject({
+      read_text_file: 'read',
+      list_directory: 'read',
+      write_file: 'external',
+      edit_file: 'external',
+    })
     await using servers = mcp(options)
     const written = join(folder, 'b.txt')
     const asking = respond(call('write_file', { path: written, content: 'x' }), say('and more'), cut())
@@ -64,7 +71,9 @@ test('server-everything: results, files, progress; tools that are tasks are left
   const { read, result, events } = await ran({ servers: { everything }, trust: 'annotations' }, calls)
   expect(read[0]).toBe('Echo: hi')
   const image = result?.messages.find((message) => message.role === 'tool' && message.name === 'get-tiny-image')
-  expect(image).toMatchObject({ content: expect.arrayContaining([expect.objectContaining({ type: 'file', mediaType: 'image/png' })]) })
+  expect(image).toMatchObject({
+    content: expect.arrayContaining([expect.objectContaining({ type: 'file', mediaType: 'image/png' })]),
+  })
   // The server sends its last progress after its answer.
   const reported = events.flatMap((event) => (event.type === 'tool-progress' ? [event.progress] : []))
   expect(reported).toContain(0.75)
@@ -80,7 +89,11 @@ test('a question of a 2025 server interrupts the run if its call may be made aga
   const { result } = await ran(options, [call(ASKS, {})])
   if (result?.status !== 'interrupted') throw new Error('no question')
   const [{ id, payload } = { id: '', payload: null }] = result.interrupts
-  expect(payload).toMatchObject({ mcp: 'everything', tool: ASKS, requests: { question: { method: 'elicitation/create' } } })
+  expect(payload).toMatchObject({
+    mcp: 'everything',
+    tool: ASKS,
+    requests: { question: { method: 'elicitation/create' } },
+  })
   await using servers = mcp(options)
   const agent = createAgent({ model: scriptedModel([respond(say('done'))]), middleware: [servers] })
   const saved = JSON.parse(JSON.stringify(result.checkpoint)) as Checkpoint
@@ -101,8 +114,13 @@ test('a server over HTTP that was started again does not know the session: the r
   const port = await freePort()
   const start = async () => {
     const env = { ...process.env, PORT: String(port) }
-    const child = spawn(process.execPath, [program('everything'), 'streamableHttp'], { env, stdio: ['ignore', 'ignore', 'pipe'] })
-    await new Promise<void>((resolve) => child.stderr.on('data', (line) => /listening/i.test(String(line)) && resolve()))
+    const child = spawn(process.execPath, [program('everything'), 'streamableHttp'], {
+      env,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    await new Promise<void>((resolve) =>
+      child.stderr.on('data', (line) => /listening/i.test(String(line)) && resolve()),
+    )
     return child
   }
   let child = await start()
@@ -134,4 +152,3 @@ async function freePort(): Promise<number> {
   await new Promise((resolve) => server.close(resolve))
   return typeof address === 'object' && address ? address.port : 0
 }
-

@@ -1,7 +1,7 @@
 /** Tools of MCP servers with eager tools, approval and threads. */
 
-import { createAgent } from '@meanwhile/core'
 import { call, collect, cut, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
+import { createAgent } from '@meanwhile/core'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { type HttpServer, type McpOptions, mcp, mcpOf } from '@meanwhile/mcp'
 import { approve, redact, retryModel } from '@meanwhile/middleware'
@@ -64,7 +64,10 @@ test('approve() asks about what a server marks as destructive, and redact() chan
     },
   })
   const model = scriptedModel([respond(call('drop', { key: 'k' }), call('get', { key: 'k' })), respond(say('done'))])
-  const result = await createAgent({ model, middleware: [servers, redact({ patterns: [{ kind: 'email', pattern: /[a-z]+@[a-z.]+/ }], persist: true }), asks] }).run('Go')
+  const result = await createAgent({
+    model,
+    middleware: [servers, redact({ patterns: [{ kind: 'email', pattern: /[a-z]+@[a-z.]+/ }], persist: true }), asks],
+  }).run('Go')
   expect(result.status).toBe('interrupted')
   expect(did).toEqual(['get k'])
   expect(JSON.stringify(result.messages)).not.toContain('jane@example.com')
@@ -75,7 +78,7 @@ const down: HttpServer = {
   fetch: () => Promise.reject(Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNREFUSED' } })),
 }
 
-test('approve() beside an optional server that is down needs mayBeMissing (MC1)', async () => {
+test('approve() with an optional server that is down needs mayBeMissing (MC1)', async () => {
   await using servers = mcp({ servers: { down: { ...down, optional: true } } })
   const run = (mayBeMissing: boolean) => {
     const model = scriptedModel([respond(say('done'))])

@@ -1,8 +1,8 @@
-import { createAgent } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
+import { createAgent } from '@meanwhile/core'
 import type { OAuthClientProvider } from '@modelcontextprotocol/client'
 import { expect, test } from 'vitest'
-import { listed, listing } from '../test/in-process.ts'
+import { bodyOf, listed, listing } from '../test/in-process.ts'
 import { ran, readIn } from '../test/runs.ts'
 import { type HttpServer, McpAuthError, mcp } from './index.ts'
 
@@ -17,10 +17,11 @@ function guarded(valid: () => string): { readonly server: HttpServer; readonly t
       ...tool,
       async fetch(url, init) {
         const token = new Headers(init?.headers).get('authorization') ?? ''
-        if (String(init?.body).includes('"tools/call"')) tokens.push(token)
+        if (bodyOf(init).includes('"tools/call"')) tokens.push(token)
         // All requests are refused before the first refresh ends.
         await new Promise((resolve) => setImmediate(resolve))
-        if (token !== `Bearer ${valid()}`) return new Response(null, { status: 401, headers: { 'www-authenticate': 'Bearer' } })
+        if (token !== `Bearer ${valid()}`)
+          return new Response(null, { status: 401, headers: { 'www-authenticate': 'Bearer' } })
         return (await tool.fetch?.(url, init)) ?? new Response()
       },
     },
@@ -57,7 +58,9 @@ test('twenty calls that are refused with the same expired token cause one refres
 
 test('a server that refuses the credentials ends the run with McpAuthError, which has no token in it (MC6)', async () => {
   const { server } = guarded(() => 'other')
-  const { error } = await ran({ servers: { a: { ...server, authProvider: { token: async () => 'sk-secret' } } } }, [say('hi')])
+  const { error } = await ran({ servers: { a: { ...server, authProvider: { token: async () => 'sk-secret' } } } }, [
+    say('hi'),
+  ])
   expect(error).toBeInstanceOf(McpAuthError)
   expect(error).toMatchObject({ server: 'a', action: 'configure', message: 'a: it refuses the credentials' })
   expect(JSON.stringify(error)).not.toContain('sk-secret')

@@ -1,5 +1,5 @@
-import type { ToolMessage } from '@meanwhile/core'
 import { call } from '@meanwhile/assemble/testing'
+import type { ToolMessage } from '@meanwhile/core'
 import { expect, test } from 'vitest'
 import { listed, listing, raw, trial } from '../test/in-process.ts'
 import { ran } from '../test/runs.ts'
@@ -11,7 +11,9 @@ test('the result of a call is the answer of the server, checked with its schema 
   const { result, read } = await ran({ servers: { a: trial().server } }, [call('lookup', { key: 'k' })])
   expect(read).toEqual(['k=1'])
   expect(result?.messages[2]).toMatchObject({ output: { structuredContent: { key: 'k', value: 1 } } })
-  const tools = [listed('count', { outputSchema: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } })]
+  const tools = [
+    listed('count', { outputSchema: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } }),
+  ]
   const wrong = listing(tools, () => ({ ...text('three'), structuredContent: { n: 'three' } }))
   const { read: told } = await ran({ servers: { a: wrong } }, [call('count', {})])
   expect(told).toEqual([expect.stringMatching(/^a: it has run, but its answer does not match its schema: /)])
@@ -19,9 +21,15 @@ test('the result of a call is the answer of the server, checked with its schema 
 
 test('an error result has the text of the server, and an error of the protocol its message, after the server’s name (MC21)', async () => {
   const broken = raw(({ method }) => (method === 'tools/list' ? { tools: [listed('gone')] } : undefined))
-  const { read, result } = await ran({ servers: { a: trial().server, b: broken } }, [call('fail', {}), call('gone', {})])
+  const { read, result } = await ran({ servers: { a: trial().server, b: broken } }, [
+    call('fail', {}),
+    call('gone', {}),
+  ])
   expect(read).toEqual(['a: the disk is full', 'b: Method not found'])
-  expect(result?.messages.slice(2, 4).map((message) => message.role === 'tool' && message.isError)).toEqual([true, true])
+  expect(result?.messages.slice(2, 4).map((message) => message.role === 'tool' && message.isError)).toEqual([
+    true,
+    true,
+  ])
 })
 
 test('a long text is cut with a note, a file over the limit is named, and a link is a text (MC21)', async () => {
@@ -34,7 +42,7 @@ test('a long text is cut with a note, a file over the limit is named, and a link
   ]
   const server = listing([listed('show')], () => ({ content }))
   const { result } = await ran({ servers: { a: server }, limits: { text: 20, fileBytes: 5 } }, [call('show', {})])
-  expect((result?.messages[2] as ToolMessage).content).toEqual([
+  expect((result?.messages[2] as ToolMessage | undefined)?.content).toEqual([
     { type: 'text', text: 'abcdefghij' },
     { type: 'file', mediaType: 'image/png', data: 'aGk=' },
     { type: 'text', text: '[a file of image/png with 12 bytes, more than 5]' },
@@ -106,12 +114,15 @@ test('a tool with idempotentHint is called again only with trust and repeat (MC2
 })
 
 test('a request that was refused because of its session is sent again on a new one, whatever its effect, once (MC5)', async () => {
-  const unknown = () => Response.json({ jsonrpc: '2.0', id: null, error: { code: -32000, message: 'No valid session' } }, { status: 400 })
+  const unknown = () =>
+    Response.json({ jsonrpc: '2.0', id: null, error: { code: -32000, message: 'No valid session' } }, { status: 400 })
   const one = faulty(unknown)
   expect((await ran({ servers: { a: one.server } }, [call('set', {})])).read).toEqual(['ok'])
   const gone = () => new Response(null, { status: 404 })
   const two = faulty(gone, gone)
-  expect((await ran({ servers: { a: two.server } }, [call('set', {})])).read).toEqual(['a: set has no answer (HTTP 404)'])
+  expect((await ran({ servers: { a: two.server } }, [call('set', {})])).read).toEqual([
+    'a: set has no answer (HTTP 404)',
+  ])
   expect([one.calls(), two.calls()]).toEqual([2, 2])
 })
 

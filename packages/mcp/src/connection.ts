@@ -29,7 +29,7 @@ export interface Connecting<Context> {
   readonly mayAsk: boolean
   /** What is known of the server's protocol. On stdio, finding that out starts a second process. */
   readonly prior: PriorDiscovery | undefined
-  /** Called when the server says that its list of tools has changed. */
+  /** Called when the list of tools of the server has changed, or may have. */
   readonly changed: () => void
 }
 
@@ -59,7 +59,7 @@ export async function connect<Context>(connecting: Connecting<Context>): Promise
     isClosed = true
     changed()
   }
-  // What it reports here, such as progress of a call that has ended, is no fault of a call.
+  // What it reports here, such as progress of a call that has ended, does not make a call fail.
   client.onerror = () => {}
   try {
     await client.connect(transport, prior && 'command' in server ? { prior } : {})
@@ -109,7 +109,7 @@ async function stdio<Context>(server: StdioServer<Context>, context: Context): P
   const { stderr = () => {}, cwd, env, grace = GRACE } = server
   const transport = new StdioClientTransport({
     ...commandOf(server),
-    env: { ...valueOf(env, context) },
+    env: { ...valueFor(env, context) },
     stderr: 'pipe',
     ...(cwd !== undefined && { cwd }),
   })
@@ -124,10 +124,10 @@ async function stdio<Context>(server: StdioServer<Context>, context: Context): P
 
 function http<Context>(sdk: Sdk, server: HttpServer<Context>, context: Context, calls: OpenCalls): Opened {
   const given = server.fetch ?? fetch
-  const authProvider = valueOf(server.authProvider, context)
-  const requestInit = valueOf(server.requestInit, context)
+  const authProvider = valueFor(server.authProvider, context)
+  const requestInit = valueFor(server.requestInit, context)
   const withAuth = authProvider ? oneRefresh(sdk, authProvider, given) : { fetch: given }
-  const transport = new sdk.StreamableHTTPClientTransport(new URL(valueOf(server.url, context)), {
+  const transport = new sdk.StreamableHTTPClientTransport(new URL(valueFor(server.url, context)), {
     ...withAuth,
     ...(requestInit && { requestInit }),
     async fetch(url, init) {
@@ -139,11 +139,11 @@ function http<Context>(sdk: Sdk, server: HttpServer<Context>, context: Context, 
   return { transport, network: 'tcp' }
 }
 
-function valueOf<Value, Context>(given: Of<Value, Context>, context: Context): Value {
+function valueFor<Value, Context>(given: Of<Value, Context>, context: Context): Value {
   return typeof given === 'function' ? (given as (context: Context) => Value)(context) : given
 }
 
 /** Whether the user can authorize at an address that the provider has received. */
 export function mayRedirect<Context>(server: ServerOptions<Context> | undefined, context: Context): boolean {
-  return server !== undefined && 'url' in server && isOAuth(valueOf(server.authProvider, context))
+  return server !== undefined && 'url' in server && isOAuth(valueFor(server.authProvider, context))
 }

@@ -19,7 +19,9 @@ export function partsOf({ content }: CallToolResult, limits: ContentLimits): rea
 /** The text of an error result. */
 export function errorTextOf({ content }: CallToolResult, limits: ContentLimits): string {
   const parts = content.map((block) => partOf(block, limits))
-  return parts.map((part) => (part.type === 'text' ? part.text : `[${part.mediaType}]`)).join('\n') || 'no reason was given'
+  return (
+    parts.map((part) => (part.type === 'text' ? part.text : `[${part.mediaType}]`)).join('\n') || 'no reason was given'
+  )
 }
 
 function partOf(block: ContentBlock, limits: ContentLimits): ContentPart {
@@ -38,6 +40,7 @@ function textPart(text: string, { text: most }: ContentLimits): ContentPart {
 
 function filePart(mediaType: string, data: string, { fileBytes }: ContentLimits): ContentPart {
   const bytes = Math.floor((data.length * 3) / 4)
-  if (bytes > fileBytes) return { type: 'text', text: `[a file of ${mediaType} with ${bytes} bytes, more than ${fileBytes}]` }
+  if (bytes > fileBytes)
+    return { type: 'text', text: `[a file of ${mediaType} with ${bytes} bytes, more than ${fileBytes}]` }
   return { type: 'file', mediaType, data }
 }

@@ -1,5 +1,5 @@
-import { createAgent, type ToolMessage, textOf } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
+import { createAgent, type ToolMessage, textOf } from '@meanwhile/core'
 import { sized } from '@meanwhile/tests/size'
 import { expect, test } from 'vitest'
 import { journal, type Line, ours, overHttp } from '../test/servers.ts'
@@ -9,12 +9,16 @@ import { McpConnectionError, type McpMiddleware, mcp } from './index.ts'
 const COUNT = sized({ small: 4, middle: 8, whole: 40 })
 const MOMENTS = Array.from({ length: COUNT }, (_, index) => Math.floor((index * 40) / COUNT))
 
-/** Calls with ids of their own in each run; the server is killed when the run emits an event of this number. */
+/** Each run has calls with other ids; the server is killed when the run emits an event of this number. */
 async function killedAt(moment: number, servers: McpMiddleware, kill: () => void) {
   const id = (name: string) => `${name}-${moment}`
   const model = scriptedModel(
     [
-      respond(call('lookup', { key: id('a') }, { id: id('a') }), say('and then'), call('write', { key: id('w') }, { id: id('w') })),
+      respond(
+        call('lookup', { key: id('a') }, { id: id('a') }),
+        say('and then'),
+        call('write', { key: id('w') }, { id: id('w') }),
+      ),
       respond(call('pay', { amount: moment }, { id: id('p') }), call('lookup', { key: id('b') }, { id: id('b') })),
       respond(say('done')),
     ],
@@ -33,7 +37,11 @@ async function killedAt(moment: number, servers: McpMiddleware, kill: () => void
 }
 
 /** Checks what the journal says about the run against what the model has read. `down`: what it reads while there is no server. */
-function check({ result, read, id }: Awaited<ReturnType<typeof killedAt>>, lines: readonly Line[], down?: RegExp): void {
+function check(
+  { result, read, id }: Awaited<ReturnType<typeof killedAt>>,
+  lines: readonly Line[],
+  down?: RegExp,
+): void {
   const isDown = (name: string) => down?.test(read.get(id(name)) ?? '') === true
   const count = (what: string, key: string) => lines.filter((line) => line.what === what && line.key === key).length
   expect(result.status).toBe('completed')

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { isRecord } from '@meanwhile/core/calls'
 import type { ToolAnnotations } from '@modelcontextprotocol/client'
 
-/** What a server says about one of its tools. */
+/** What a server declares about one of its tools. */
 export interface McpDefinition {
   /** The server's name of the tool. */
   readonly name: string

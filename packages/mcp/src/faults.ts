@@ -18,14 +18,15 @@ export function faultOf(sdk: Sdk, thrown: unknown): Fault {
   if (error instanceof UnauthorizedError) return 'auth'
   if (error instanceof ProtocolError) return 'answered'
   if (error instanceof SdkHttpError) {
-    const { status = 0, data } = error
+    const { status, data } = error
     if (error.code === SdkErrorCode.ClientHttpAuthentication || status === 401) return 'auth'
     if (status === 404 || (status === 400 && /session/i.test(String(data.text)))) return 'expired'
     return status >= 400 && status < 500 && status !== 408 ? 'refused' : 'lost'
   }
   if (error instanceof SdkError) {
     if (error.code === SdkErrorCode.NotConnected) return 'unsent'
-    if (error.code === SdkErrorCode.InvalidResult || error.code === SdkErrorCode.UnsupportedResultType) return 'answered'
+    if (error.code === SdkErrorCode.InvalidResult || error.code === SdkErrorCode.UnsupportedResultType)
+      return 'answered'
     return 'lost'
   }
   if (error instanceof Error && error.message === 'Not connected') return 'unsent'

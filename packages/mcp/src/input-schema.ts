@@ -65,7 +65,7 @@ export function withoutPatterns(schema: unknown): unknown {
   )
 }
 
-/** `additionalProperties` counts only beside the names that patterns allow. */
+/** `additionalProperties` is about the names that no pattern allows. */
 function isPattern(key: string, schema: JsonObject): boolean {
   if (key === 'pattern' || key === 'patternProperties') return true
   return 'patternProperties' in schema && (key === 'additionalProperties' || key === 'unevaluatedProperties')

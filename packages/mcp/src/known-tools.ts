@@ -36,7 +36,10 @@ const cell = runLocal<KnownTools>({
  * The tools for this run, and what has changed since it began. A tool that its server no longer has is there, so that a resumed run can go on: its
  * calls fail.
  */
-export function toolsFor(run: Run, tools: readonly Tool[]): { readonly tools: readonly Tool[]; readonly changes: readonly Drift[] } {
+export function toolsFor(
+  run: Run,
+  tools: readonly Tool[],
+): { readonly tools: readonly Tool[]; readonly changes: readonly Drift[] } {
   const before = cell(run).value
   if (Object.keys(before).length === 0) {
     cell(run).value = Object.fromEntries(tools.flatMap(knownOf))

@@ -83,7 +83,7 @@ export class Link<Context> implements Way {
     void connection.close()
   }
 
-  /** The tools of the server. Asks again after the server has said that they have changed, or if it never says so. */
+  /** The tools of the server. Asks again when they have changed, or if the server does not notify of changes. */
   async list(): Promise<Listing> {
     for (let tries = 1; ; tries++) {
       const connection = await this.connection()

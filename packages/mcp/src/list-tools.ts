@@ -1,7 +1,7 @@
 /** The list of a server's tools, page by page: one bad tool must not cost the others. */
 
-import type { StandardSchemaV1 } from '@modelcontextprotocol/client'
 import { isRecord } from '@meanwhile/core/calls'
+import type { StandardSchemaV1 } from '@modelcontextprotocol/client'
 import type { Connection } from './connection.ts'
 import { type McpDefinition, readDefinition } from './definition.ts'
 import { McpLimitError } from './errors.ts'
@@ -33,11 +33,7 @@ const PAGE: StandardSchemaV1<unknown, Page> = {
 }
 
 /** @throws {McpLimitError} The server has more tools than the limit, or its pages do not end. */
-export async function listTools(
-  { client, sdk }: Connection,
-  server: string,
-  limits: FullLimits,
-): Promise<Listing> {
+export async function listTools({ client }: Connection, server: string, limits: FullLimits): Promise<Listing> {
   const tools: McpDefinition[] = []
   const problems: string[] = []
   const cursors = new Set<string>()

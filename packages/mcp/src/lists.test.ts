@@ -1,5 +1,5 @@
-import { ConfigError, createAgent, tool } from '@meanwhile/core'
 import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
+import { ConfigError, createAgent, tool } from '@meanwhile/core'
 import { expectLinear } from '@meanwhile/tests/growth'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -28,7 +28,7 @@ test('with prefix: false a clash ends the run with an error that names the serve
 })
 
 test('a bad tool is left out with a warning that names its server, and costs no other tool (MC11, MC22)', async () => {
-  const deep = JSON.parse('{"not":'.repeat(70) + '{}' + '}'.repeat(70))
+  const deep = JSON.parse(`${'{"not":'.repeat(70)}{}${'}'.repeat(70)}`)
   const { names, warnings } = await toolsOf({
     servers: {
       a: listing([
@@ -77,7 +77,9 @@ test('a regular expression of a server is shown to the model and never run (MC11
     additionalProperties: false,
     required: ['pattern'],
   }
-  const server = listing([listed('find', { inputSchema: schema })], () => ({ content: [{ type: 'text', text: 'found' }] }))
+  const server = listing([listed('find', { inputSchema: schema })], () => ({
+    content: [{ type: 'text', text: 'found' }],
+  }))
   const hostile = { pattern: `${'a'.repeat(40)}!`, [`${'b'.repeat(40)}!`]: 1 }
   const { read, tools } = await ran({ servers: { a: server } }, [call('find', hostile), call('find', {})])
   expect(read).toEqual(['found', expect.stringContaining('invalid input for find')])

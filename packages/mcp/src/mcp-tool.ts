@@ -138,7 +138,10 @@ class ServerCall {
     const waiting = waitingOf(run, idempotencyKey)
     if (!waiting) return undefined
     if (!waiting.isAgain) {
-      return { inputResponses: answersIn(answers.at(-1)), ...(waiting.state !== undefined && { requestState: waiting.state }) }
+      return {
+        inputResponses: answersIn(answers.at(-1)),
+        ...(waiting.state !== undefined && { requestState: waiting.state }),
+      }
     }
     this.#early.push(...answers.flatMap((answer) => answersIn(answer)[EARLY] ?? []))
     return undefined
@@ -158,7 +161,10 @@ class ServerCall {
     const replies = requests.map(async ([name, request]) => {
       if (typeof questions !== 'function') return [name, { action: 'decline' }] as const
       await run?.stood(callId)
-      return [name, await questions({ server, tool: definition.name, request: request as ElicitRequest }, { signal })] as const
+      return [
+        name,
+        await questions({ server, tool: definition.name, request: request as ElicitRequest }, { signal }),
+      ] as const
     })
     const inputResponses = Object.fromEntries(await Promise.all(replies))
     return { inputResponses, ...(requestState !== undefined && { requestState }) }
@@ -265,11 +271,17 @@ class ServerCall {
     if (early) return early
     if (questions === 'decline') return { action: 'decline' }
     await run?.stood(callId)
-    if (typeof questions === 'function') return questions({ server: way.server, tool: definition.name, request }, { signal })
+    if (typeof questions === 'function')
+      return questions({ server: way.server, tool: definition.name, request }, { signal })
     const again = typeof askAgain === 'function' ? askAgain(definition.name) : (askAgain ?? this.#effect === 'read')
     if (!run || !again) {
-      const why = run ? 'its call may act before it asks: the option askAgain allows to make it again' : 'nobody can answer'
-      run?.warn({ code: 'mcp-question', message: `${way.server}: a question of ${definition.name} was declined: ${why}` })
+      const why = run
+        ? 'its call may act before it asks: the option askAgain allows to make it again'
+        : 'nobody can answer'
+      run?.warn({
+        code: 'mcp-question',
+        message: `${way.server}: a question of ${definition.name} was declined: ${why}`,
+      })
       return { action: 'decline' }
     }
     this.#asked = request

@@ -19,7 +19,7 @@ export interface McpMiddleware extends Middleware, AsyncDisposable {
  * the connections. A run keeps the tools that it began with.
  *
  * Without `trust` every tool is `external`. With `trust: 'annotations'` a tool that its server marks with `readOnlyHint` is a `read`: `eagerTools()`
- * starts its calls while the model is still speaking. A call that may have acted is never made twice: if its answer is lost, the model reads that it
+ * starts its calls while the model is streaming. A call that may have acted is never made twice: if its answer is lost, the model reads that it
  * may have happened, and `result.unknown` has its id.
  *
  * @throws {ConfigError} An option is invalid.

@@ -1,7 +1,13 @@
 /** The options of `mcp` and `mcpTools`, and their checks. */
 
 import { ConfigError, type ContextReader, checkOptions, type Effect, type OptionNames } from '@meanwhile/core'
-import type { AuthProvider, ElicitResult, FetchLike, OAuthClientProvider, Transport } from '@modelcontextprotocol/client'
+import type {
+  AuthProvider,
+  ElicitResult,
+  FetchLike,
+  OAuthClientProvider,
+  Transport,
+} from '@modelcontextprotocol/client'
 import type { McpDefinition } from './definition.ts'
 import type { Drift } from './drift.ts'
 import type { McpQuestion } from './questions.ts'
@@ -25,7 +31,7 @@ export interface AnyServer<Context = unknown> {
   readonly idleAfter?: number
 }
 
-/** A server in a process of its own, which is started for each connection. */
+/** A server in its own process, which is started for each connection. */
 export interface StdioServer<Context = unknown> extends AnyServer<Context> {
   readonly command: string
   readonly args?: readonly string[]
@@ -161,7 +167,16 @@ const SHARED: OptionNames<Shared> = {
 }
 
 const ANY = { optional: '', identity: '', idleAfter: '' }
-const STDIO: OptionNames<StdioServer> = { ...ANY, command: '', args: '', env: '', cwd: '', stderr: '', grace: '', orphans: '' }
+const STDIO: OptionNames<StdioServer> = {
+  ...ANY,
+  command: '',
+  args: '',
+  env: '',
+  cwd: '',
+  stderr: '',
+  grace: '',
+  orphans: '',
+}
 const HTTP: OptionNames<HttpServer> = { ...ANY, url: '', fetch: '', authProvider: '', requestInit: 'headers' }
 const OWN: OptionNames<TransportServer> = { ...ANY, connect: 'transport' }
 
@@ -182,7 +197,14 @@ export function checkToolsOptions(options: McpToolsOptions): void {
   checkShared(options)
 }
 
-function checkShared({ trust = 'none', repeat = [], limits, timeout, lostAfter, questions = 'interrupt' }: Shared): void {
+function checkShared({
+  trust = 'none',
+  repeat = [],
+  limits,
+  timeout,
+  lostAfter,
+  questions = 'interrupt',
+}: Shared): void {
   if (trust !== 'none' && trust !== 'annotations') throw new ConfigError('trust', 'must be none or annotations')
   if (repeat.some((one) => one !== 'read' && one !== 'idempotentHint'))
     throw new ConfigError('repeat', 'must be a list of read and idempotentHint')
@@ -207,8 +229,12 @@ function checkServer<Context>(name: string, server: ServerOptions<Context>, hasC
   else throw new ConfigError(`servers.${name}`, 'must have command, url or connect')
   const perUser = perUserOptions(server)
   if (perUser.length > 0 && !server.identity)
-    throw new ConfigError(`${of}identity`, `is required, because ${perUser.join(' and ')} depends on the context of the run`)
-  if (server.identity && !hasContext) throw new ConfigError('context', `is required, because servers.${name} has an identity`)
+    throw new ConfigError(
+      `${of}identity`,
+      `is required, because ${perUser.join(' and ')} depends on the context of the run`,
+    )
+  if (server.identity && !hasContext)
+    throw new ConfigError('context', `is required, because servers.${name} has an identity`)
 }
 
 function perUserOptions<Context>(server: ServerOptions<Context>): readonly string[] {

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createAgent } from '@meanwhile/core'
 import { respond, say, scriptedModel } from '@meanwhile/assemble/testing'
+import { createAgent } from '@meanwhile/core'
 import { expect, test } from 'vitest'
 import { type McpOptions, mcp } from './index.ts'
 
@@ -42,7 +42,13 @@ test('a server that ignores everything does not outlive our process, even if tha
 
 test.each(['guard', 'trust'] as const)('close ends such a server, with orphans: %s (MC3)', async (orphans) => {
   using log = noted()
-  const stubborn = { command: process.execPath, args: [at('stubborn-process.ts')], env: { PIDS: log.PIDS }, orphans, grace: 300 }
+  const stubborn = {
+    command: process.execPath,
+    args: [at('stubborn-process.ts')],
+    env: { PIDS: log.PIDS },
+    orphans,
+    grace: 300,
+  }
   const lines: string[] = []
   const options: McpOptions = { servers: { stubborn: { ...stubborn, stderr: (line) => lines.push(line) } } }
   const servers = mcp(options)

@@ -1,4 +1,4 @@
-/** The progress of a call, as a run reads it: at most so many times a second, and the last one always. */
+/** The progress of a call, as a run reads it: at most some times a second, and the last one always. */
 
 import type { Progress } from '@meanwhile/core'
 import type { Progress as Reported } from '@modelcontextprotocol/client'

@@ -1,13 +1,17 @@
-import { type AgentOptions, AnswerError, type Checkpoint, createAgent, type Json } from '@meanwhile/core'
 import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/assemble/testing'
-import { McpServer } from '@modelcontextprotocol/server'
+import { type AgentOptions, AnswerError, type Checkpoint, createAgent, type Json } from '@meanwhile/core'
 import { expect, test } from 'vitest'
-import { listed, listing, served, trial } from '../test/in-process.ts'
+import { trial } from '../test/in-process.ts'
 import { ran, readIn } from '../test/runs.ts'
 import { type McpOptions, mcp } from './index.ts'
 
 /** An agent with these servers, as another process would have it. */
-async function resumed(options: McpOptions, checkpoint: Checkpoint, answers: Record<string, Json>, more: Partial<AgentOptions> = {}) {
+async function resumed(
+  options: McpOptions,
+  checkpoint: Checkpoint,
+  answers: Record<string, Json>,
+  more: Partial<AgentOptions> = {},
+) {
   await using servers = mcp(options)
   const model = scriptedModel([respond(say('done'))])
   const saved = JSON.parse(JSON.stringify(checkpoint)) as Checkpoint
@@ -55,7 +59,12 @@ test('an answer that does not fit the form is refused before anything runs, and 
   const { server, did } = trial()
   const options = { servers: { bank: server } }
   const { checkpoint, id } = await asked(options, call('pay', { amount: 7 }))
-  for (const wrong of ['yes', {}, { confirm: { action: 'maybe' } }, { confirm: { action: 'accept', content: { confirm: 'yes' } } }])
+  for (const wrong of [
+    'yes',
+    {},
+    { confirm: { action: 'maybe' } },
+    { confirm: { action: 'accept', content: { confirm: 'yes' } } },
+  ])
     await expect(resumed(options, checkpoint, { [id]: wrong })).rejects.toThrow(AnswerError)
   expect(did).toHaveLength(1)
 })

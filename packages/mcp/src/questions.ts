@@ -81,7 +81,12 @@ function answerSchema(requests: InputRequests): ToolSchema {
     required: Object.keys(requests),
   }
   return {
-    '~standard': { version: 1, vendor: 'meanwhile', validate: (value) => ({ value }), jsonSchema: { input: () => schema } },
+    '~standard': {
+      version: 1,
+      vendor: 'meanwhile',
+      validate: (value) => ({ value }),
+      jsonSchema: { input: () => schema },
+    },
   }
 }
 

@@ -1,8 +1,8 @@
-import { type Checkpoint, contextOf, createAgent, interrupt, tool } from '@meanwhile/core'
 import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/assemble/testing'
+import { type Checkpoint, contextOf, createAgent, interrupt, tool } from '@meanwhile/core'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { listed, listing, raw, trial } from '../test/in-process.ts'
+import { bodyOf, listed, listing, raw, trial } from '../test/in-process.ts'
 import { ran, readIn, toolsOf } from '../test/runs.ts'
 import { type Drift, type HttpServer, McpConnectionError, McpDriftError, type McpOptions, mcp, mcpOf } from './index.ts'
 
@@ -20,7 +20,9 @@ test('a server that cannot be reached ends the run before its first model call, 
 })
 
 test('an optional server that cannot be reached is left out with a warning (MC1)', async () => {
-  const { names, warnings } = await toolsOf({ servers: { a: listing([listed('one')]), b: { ...down, optional: true } } })
+  const { names, warnings } = await toolsOf({
+    servers: { a: listing([listed('one')]), b: { ...down, optional: true } },
+  })
   expect(names).toEqual(['one'])
   expect(warnings).toMatchObject([{ code: 'mcp-server', message: 'b: cannot be reached (ECONNREFUSED)' }])
 })
@@ -36,7 +38,7 @@ function changing(tools: readonly object[]) {
   const server: HttpServer = {
     ...inner,
     async fetch(url, init) {
-      if (String(init?.body).includes('"initialize"')) now.connects++
+      if (bodyOf(init).includes('"initialize"')) now.connects++
       return (await inner.fetch?.(url, init)) ?? new Response()
     },
   }
@@ -72,7 +74,7 @@ test('runs share a connection only with their own identity, and each sends only 
         requestInit: ({ name }) => ({ headers: { authorization: `Bearer ${name}` } }),
         async fetch(url, init) {
           const token = new Headers(init?.headers).get('authorization') ?? ''
-          const { params } = JSON.parse(String(init?.body ?? '{}'))
+          const { params } = JSON.parse(bodyOf(init))
           const name = params?.arguments?.name
           if (name !== undefined) sent.set(token, (sent.get(token) ?? new Set()).add(name))
           return (await inner.fetch?.(url, init)) ?? new Response()
@@ -149,11 +151,14 @@ test('a resumed run goes on without a tool that its server has lost: a call of i
   expect(drifts).toEqual([{ server: 'a', name: 'two', before: expect.stringMatching(/^[0-9a-f]{64}$/) }])
 })
 
-test('a definition that has changed since the run began is told before anything runs (MC10)', async () => {
+test('onDrift receives a definition that has changed since the run began, before anything runs (MC10)', async () => {
   const drifts: Drift[] = []
   await acrossProcesses(
     { servers: { a: listing([listed('one')]) } },
-    { servers: { a: listing([listed('one', { description: 'Other.' })]) }, onDrift: (changes) => drifts.push(...changes) },
+    {
+      servers: { a: listing([listed('one', { description: 'Other.' })]) },
+      onDrift: (changes) => drifts.push(...changes),
+    },
   )
   expect(drifts).toMatchObject([{ server: 'a', name: 'one', now: expect.stringMatching(/^[0-9a-f]{64}$/) }])
 })

@@ -36,7 +36,7 @@ export function eachLine(heard: (line: string) => void): (chunk: Buffer | string
   let rest = ''
   return (chunk) => {
     const lines = (rest + String(chunk)).split('\n')
-    // A line without an end would grow for ever.
+    // A line without an end would grow forever.
     rest = (lines.pop() ?? '').slice(-LONGEST_LINE)
     for (const line of lines) heard(line)
   }

@@ -32,7 +32,8 @@ export function toolNames(
   })
   const seen = new Set(taken)
   for (const [index, name] of names.entries()) {
-    if (seen.has(name)) throw new ConfigError('prefix', `${tools[index]?.server}: two tools would have the name ${name}`)
+    if (seen.has(name))
+      throw new ConfigError('prefix', `${tools[index]?.server}: two tools would have the name ${name}`)
     seen.add(name)
   }
   return names

@@ -24,13 +24,12 @@ export interface Listed {
  * @throws {ConfigError} Names clash, or an option names a tool that no server has.
  * @throws {McpDriftError} A pinned tool has another definition.
  */
-export function toolSet(
-  listed: readonly Listed[],
-  taken: readonly string[],
-  options: Shared,
-): readonly Tool[] {
+export function toolSet(listed: readonly Listed[], taken: readonly string[], options: Shared): readonly Tool[] {
   const all = listed.flatMap(({ way, listing, sdk }) => listing.tools.map((definition) => ({ way, definition, sdk })))
-  checkNames(all.map(({ definition }) => definition.name), options)
+  checkNames(
+    all.map(({ definition }) => definition.name),
+    options,
+  )
   const included = all.filter(({ definition }) => isIncluded(definition, options))
   checkPins(included, options)
   const names = toolNames(
@@ -49,10 +48,13 @@ function isIncluded(definition: McpDefinition, { include, exclude = [] }: Shared
 }
 
 /**
- * The effect of a tool. `idempotentHint` is not `idempotent`: it says that a second equal call changes nothing more, and not that a call does no harm
- * whose response is then discarded.
+ * The effect of a tool. `idempotentHint` is not `idempotent`: it says that a second equal call changes nothing more, and not that a call is
+ * harmless whose response is then discarded.
  */
-export function effectOf({ name, annotations }: McpDefinition, { effects = {}, trust }: Shared): NonNullable<Tool['effect']> {
+export function effectOf(
+  { name, annotations }: McpDefinition,
+  { effects = {}, trust }: Shared,
+): NonNullable<Tool['effect']> {
   const given = Object.hasOwn(effects, name) ? effects[name] : undefined
   if (typeof given === 'function') return (input) => given(input as Record<string, unknown>)
   if (given !== undefined) return given
@@ -64,7 +66,8 @@ export function effectOf({ name, annotations }: McpDefinition, { effects = {}, t
 function checkNames(names: readonly string[], { effects = {}, pin = {} }: Shared): void {
   for (const [option, value] of Object.entries({ effects, pin })) {
     const unknown = Object.keys(value).filter((name) => !names.includes(name))
-    if (unknown.length > 0) throw new ConfigError(option, `no server has ${unknown.join(', ')}. They have: ${names.join(', ')}`)
+    if (unknown.length > 0)
+      throw new ConfigError(option, `no server has ${unknown.join(', ')}. They have: ${names.join(', ')}`)
   }
 }
 

@@ -1,7 +1,7 @@
 /** A program that has a connection to a server which ignores that its input has ended, and every signal that it may ignore. */
 
-import { createAgent } from '@meanwhile/core'
 import { respond, say, scriptedModel } from '@meanwhile/assemble/testing'
+import { createAgent } from '@meanwhile/core'
 import { mcp } from '../src/index.ts'
 
 const [program = '', PIDS = ''] = process.argv.slice(2)

@@ -1,4 +1,4 @@
-/** Servers without a process of their own, for what does not need one: they answer requests of HTTP. */
+/** Servers in the process of the test, for what needs no other one: they answer requests of HTTP. */
 
 import { createMcpHandler, type McpServer } from '@modelcontextprotocol/server'
 import type { HttpServer } from '../src/index.ts'
@@ -18,6 +18,9 @@ export function trial(): { readonly server: HttpServer; readonly did: readonly L
   return { server: served(() => trialServer(note)), did }
 }
 
+/** The body of a request of the client: it is JSON. */
+export const bodyOf = (init: RequestInit | undefined): string => (typeof init?.body === 'string' ? init.body : '{}')
+
 /** What a server of the 2025 protocol returns for a request: a result, or anything else that it may send. */
 export type Raw = (request: { readonly method: string; readonly params?: Readonly<Record<string, unknown>> }) => unknown
 
@@ -27,7 +30,7 @@ export function raw(answer: Raw): HttpServer {
     url: 'http://server.test/mcp',
     async fetch(_, init) {
       if (init?.method !== 'POST') return new Response(null, { status: 405 })
-      const { id, ...request } = JSON.parse(String(init.body))
+      const { id, ...request } = JSON.parse(bodyOf(init))
       if (id === undefined) return new Response(null, { status: 202 })
       const given = request.method === 'initialize' ? INITIALIZED : answer(request)
       if (given instanceof Response) return given
@@ -45,7 +48,9 @@ const INITIALIZED = {
 
 /** A server with these tools, as it lists them. `call` returns the results. */
 export function listing(tools: readonly unknown[], call: Raw = () => ({ content: [] })): HttpServer {
-  return raw((request) => (request.method === 'tools/list' ? { tools } : request.method === 'tools/call' ? call(request) : undefined))
+  return raw((request) =>
+    request.method === 'tools/list' ? { tools } : request.method === 'tools/call' ? call(request) : undefined,
+  )
 }
 
 /** A tool of a list. */

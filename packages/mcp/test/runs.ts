@@ -1,7 +1,7 @@
 /** Runs of agents whose tools come from servers. */
 
-import { type AgentOptions, type AgentResult, createAgent, type ToolMessage, textOf } from '@meanwhile/core'
 import { collect, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/assemble/testing'
+import { type AgentOptions, type AgentResult, createAgent, type ToolMessage, textOf } from '@meanwhile/core'
 import { type McpOptions, mcp } from '../src/index.ts'
 
 /** What the model has read of its calls. */

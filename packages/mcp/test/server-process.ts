@@ -30,7 +30,11 @@ else {
     response.on('close', () => gone.abort())
     const body: Buffer[] = []
     for await (const chunk of request) body.push(chunk)
-    const { status, headers, body: stream } = await fetch(
+    const {
+      status,
+      headers,
+      body: stream,
+    } = await fetch(
       new Request(`http://127.0.0.1${request.url}`, {
         ...(request.method && { method: request.method }),
         headers: Object.entries(request.headers).flatMap(([name, value]) =>

@@ -27,7 +27,7 @@ export interface Line {
   readonly meta?: Readonly<Record<string, unknown>>
 }
 
-/** A journal in a folder of its own. */
+/** A journal in its own folder. */
 export function journal(): { readonly JOURNAL: string; lines(): readonly Line[]; [Symbol.dispose](): void } {
   const folder = mkdtempSync(join(tmpdir(), 'meanwhile-mcp-'))
   const JOURNAL = join(folder, 'journal')

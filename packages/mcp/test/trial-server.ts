@@ -1,6 +1,4 @@
-/**
- * A server of our own, of both protocols. `note` receives a line when a handler begins and when it ends.
- */
+/** Our server, of both protocols. `note` receives a line when a handler begins and when it ends. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { acceptedContent, inputRequired, McpServer } from '@modelcontextprotocol/server'
@@ -50,7 +48,11 @@ export function trialServer(note: (line: object) => void): McpServer {
   )
   server.registerTool(
     'count',
-    { description: 'Reports progress.', inputSchema: z.object({ to: z.number() }), annotations: { readOnlyHint: true } },
+    {
+      description: 'Reports progress.',
+      inputSchema: z.object({ to: z.number() }),
+      annotations: { readOnlyHint: true },
+    },
     async ({ to }, { mcpReq }) => {
       const progressToken = mcpReq._meta?.progressToken
       for (let progress = 1; progressToken !== undefined && progress <= to; progress++)
@@ -88,4 +90,3 @@ export function trialServer(note: (line: object) => void): McpServer {
   }))
   return server
 }
-
