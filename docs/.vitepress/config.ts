@@ -45,9 +45,11 @@ const sidebar = [
   group('Guides', [
     page('Running an agent', '/runs'),
     page('Tools and effects', '/tools'),
+    page('Tools of MCP servers', '/mcp'),
     page('Conversations', '/conversations'),
     page('Chat UI', '/chat-ui'),
     page('Approval and questions', '/approval'),
+    page('Guards', '/guards'),
     page('Images and files', '/files'),
     page('Remember across conversations', '/remember'),
     page('Answer from documents', '/documents'),

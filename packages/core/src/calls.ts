@@ -8,20 +8,22 @@
 export { checkedNeeds } from './execution/needs.ts'
 export { turnIfDue } from './flow/event-loop.ts'
 export { follow } from './flow/follow.ts'
-export { unheard } from './flow/unheard.ts'
+export { unlessAborted } from './flow/grace.ts'
+export { coming, unheard } from './flow/unheard.ts'
 export { withOutputTool } from './output/output.ts'
-export { answeredPayloads, requestedInput } from './run/run-view.ts'
+export { answeredPayloads, inSpan, isProvisional, requestedInput } from './run/run-view.ts'
 export { agentRunBy, type CallEffect, isJudgedByInput, judgeCall } from './state/call-effect.ts'
 export {
   activeContext,
   type CallFacts,
   type ExecutionFacts,
   inTrace,
-  noteEffect,
+  note,
   Telemetry,
   traceIn,
 } from './telemetry/around.ts'
 export { checkTelemetry } from './telemetry/options.ts'
+export { GUARD } from './telemetry/semconv.ts'
 export { errorMessage } from './tool-call/no-result-message.ts'
 export { findTool, resolveAliases } from './vocabulary/aliases.ts'
 export { BrandedError, branded } from './vocabulary/brand.ts'

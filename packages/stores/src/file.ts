@@ -96,12 +96,10 @@ function unique(): string {
   return `${Date.now()}-${randomBytes(8).toString('hex')}`
 }
 
-const LOOKS = 5
-
 /** Returns the version in the folder, or none. During a rename a listing may show both names or neither, so it is read again. */
 async function versions(folder: string): Promise<readonly Version[]> {
   let found: readonly Version[] = []
-  for (let look = 0; look < LOOKS && found.length !== 1; look++) {
+  for (let look = 0; look < 5 && found.length !== 1; look++) {
     const names = await ifThere(readdir(folder))
     if (!names) return []
     found = names.flatMap(versionOf)

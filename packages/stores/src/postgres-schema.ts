@@ -15,10 +15,7 @@ export interface PostgresClient {
 
 /** The options of `postgresStore`. */
 export interface PostgresOptions<Client extends PostgresClient = PostgresClient> {
-  /**
-   * Runs the statements. The store never closes it. Listen to the `error` event of a `Pool` of `pg`: without a listener, a lost idle connection ends
-   * the process.
-   */
+  /** Runs the statements. The store never closes it. A `Pool` of `pg` needs a listener for `error`, or a lost idle connection ends the process. */
   readonly pool: Client
   /** The schema of the tables: letters, digits and underscores. Default `meanwhile`. */
   readonly schema?: string

@@ -49,6 +49,8 @@ export interface Checkpoint {
   readonly trace?: { readonly traceId: string; readonly spanId: string; readonly traceFlags: number }
   /** The result of a completed run, without the members that the checkpoint itself has. */
   readonly result?: SavedResult
+  /** The error of a run that has ended with one that is `final`: its name, message and data. */
+  readonly failure?: { readonly name: string; readonly message: string }
   /** The checksum of all members except the revision. It detects damage, but not a deliberate change. */
   readonly checksum: string
   /** The number of steps, and the state of the current one. */
@@ -205,9 +207,7 @@ export interface Resumed {
 
 /** Identifies an execution of a call, so that a resume finds its saved state. */
 export interface Invocation {
-  /**
-   * The canonical text of the input, absent if it is the call's own input. For an agent that a wrap runs: the name of the middleware.
-   */
+  /** The canonical text of the input, absent if it is the call's own input. For an agent that a wrap runs: the name of the middleware. */
   readonly input?: string
   /** The number of earlier executions of the call with this input. */
   readonly n: number

@@ -41,10 +41,7 @@ export interface ToolContext<Warmed = unknown> {
 
 /** The context of a tool with `needs`. */
 export interface NeedsContext<Input, Warmed = unknown> extends ToolContext<Warmed> {
-  /**
-   * The whole input, checked. Rejects if the input never becomes complete: the stream failed, or the call was discarded or aborted. You do not have
-   * to await it.
-   */
+  /** The whole input, checked. Rejects if it never becomes complete: the stream failed, or the call was discarded or aborted. Awaiting it is optional. */
   readonly rest: Promise<Input>
 }
 
@@ -200,6 +197,8 @@ export interface Run {
   readonly step: number
   /** The tokens that the run has used so far: a frozen snapshot. */
   readonly usage: Usage
+  /** The history as it is now. Frozen. */
+  readonly messages: readonly Message[]
   /** The answers to the questions of this hook, wrap or tool since it last ended, oldest first. */
   readonly answers: readonly Json[]
   /**

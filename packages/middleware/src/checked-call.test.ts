@@ -12,9 +12,9 @@ import {
 } from '@meanwhile/core'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import type { Approval } from '../approval.ts'
-import { type ApprovalQuestion, type ApproveOptions, approve } from '../approve.ts'
-import { retryTool } from '../retry-tool.ts'
+import type { Approval } from './approval.ts'
+import { type ApprovalQuestion, type ApproveOptions, approve } from './approve.ts'
+import { retryTool } from './retry-tool.ts'
 
 interface Given extends Partial<ApproveOptions> {
   readonly before?: readonly Middleware[]
