@@ -109,6 +109,18 @@ test('raw events of the first attempt are shown at once up to its first call; th
   )
 })
 
+test('after a failure before the first event, the next attempt is shown like the first one (RS1, RS2)', async () => {
+  const slow: Step[] = [started, ...says('m2', 'Well'), { wait: 50 }, done(message('m2', 'Well'))]
+  const came = await events(resilient([model([[started, breaks()], slow])], quick))
+  expect(came.map(([at, { type }]) => [at, type])).toEqual([
+    [0, 'response_started'],
+    [10, 'model'],
+    [10, 'output_text_delta'],
+    [10, 'model'],
+    [60, 'response_done'],
+  ])
+})
+
 test('on the Chat wire, too: chunks with a call wait for the end (RS2)', async () => {
   const chunk = (delta: object, finish_reason: string | null = null) =>
     raw({ choices: [{ index: 0, delta, finish_reason }] })

@@ -1,6 +1,6 @@
 /**
  * What a reader of several attempts gets: text at once, joined where it broke off; the other events of the first attempt
- * up to its first call at once, and all others when their attempt has ended well.
+ * that has any at once up to its first call, and all others when their attempt has ended well.
  */
 
 import type { StreamEvent } from '@openai/agents'
@@ -25,6 +25,8 @@ export class ShownEvents implements Shown<StreamEvent> {
   readonly #blocks: Block[] = []
   #attempt = 1
   #isStarted = false
+  /** Whether the reader has events other than text. */
+  #hasOthers = false
   #isDone = false
   /** Whether events other than text wait. */
   #isHolding: boolean
@@ -46,7 +48,10 @@ export class ShownEvents implements Shown<StreamEvent> {
     else {
       this.#isHolding ||= event.type === 'model' && hasCall(event.event)
       if (this.#isHolding) this.#held.push(event)
-      else yield event
+      else {
+        this.#hasOthers = true
+        yield event
+      }
     }
   }
 
@@ -57,7 +62,7 @@ export class ShownEvents implements Shown<StreamEvent> {
 
   again(): void {
     this.#attempt++
-    this.#isHolding = true
+    this.#isHolding = this.#hold || this.#hasOthers
     this.#held = []
     this.#open.clear()
     for (const { text } of this.#blocks) text.again()
