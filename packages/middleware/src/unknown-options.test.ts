@@ -15,6 +15,7 @@ const factories: Readonly<Record<string, readonly [required: object, misspelt: s
   earlyStop: [{}, 'instructions', 'instruction'],
   fallbackModel: [{ models }, 'model', 'models'],
   filesystem: [{ backend }, 'readonly', 'readOnly'],
+  guard: [{ input: () => ({ pass: true }) }, 'blocks', 'block'],
   offloadToolResults: [{ backend }, 'maxByte', 'maxBytes'],
   patchToolCalls: [{}, 'texts', 'text'],
   planTasks: [{}, 'files', 'file'],

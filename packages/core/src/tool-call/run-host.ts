@@ -17,7 +17,7 @@ import { Interrupt } from '../vocabulary/interrupt.ts'
 import type { Json, Message, ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import type { Invocation, Outcome } from '../vocabulary/saved-run.ts'
 import type { Run, Tool } from '../vocabulary/tool.ts'
-import { type OutcomeUnknownError, ToolTimeoutError, UnknownToolError } from '../vocabulary/tool-errors.ts'
+import { OutcomeUnknownError, ToolTimeoutError, UnknownToolError } from '../vocabulary/tool-errors.ts'
 import { textMessage } from './no-result-message.ts'
 import { resultMessage } from './result-message.ts'
 import { waitForCommit } from './wait-for-commit.ts'
@@ -73,7 +73,7 @@ export class RunHost implements Host<ToolMessage> {
   came(invocation: Invocation, { result, error }: { readonly result?: ToolMessage; readonly error?: unknown }): void {
     if (error instanceof AgentError) return
     const entry = this.#entry
-    if ((error as Partial<OutcomeUnknownError> | undefined)?.mayHaveHappened) this.#run.mayHaveHappened(entry.id)
+    if (error instanceof OutcomeUnknownError) this.#run.mayHaveHappened(entry.id)
     if (entry.decide(movedTo(entry.state, invocation, 'ended')))
       entry.outcomes.add(invocation, result ? { message: result } : thrown(error, entry.call.name))
   }
