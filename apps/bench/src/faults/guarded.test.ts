@@ -10,7 +10,7 @@ import { VARIANTS } from './response.ts'
 import { FAULTS, type Script } from './scripts.ts'
 import { trial } from './trial.ts'
 
-/** A guard whose check has this verdict after so many turns of the event loop. */
+/** A guard whose check has this verdict after this many turns of the event loop. */
 const guarded = (pass: boolean, turns: number) =>
   guard({
     name: 'checked',
