@@ -45,6 +45,7 @@ const sidebar = [
   group('Guides', [
     page('Running an agent', '/runs'),
     page('Tools and effects', '/tools'),
+    page('Tools of MCP servers', '/mcp'),
     page('Conversations', '/conversations'),
     page('Chat UI', '/chat-ui'),
     page('Approval and questions', '/approval'),

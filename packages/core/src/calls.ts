@@ -1,6 +1,6 @@
 /**
- * Functions for packages that decide about calls, or change requests, in the same way as core: they judge and answer calls, check values and follow
- * signals. Packages that start calls in the loop of another library also read its stream and write its spans with these classes.
+ * Functions for packages that decide about calls, change requests or store checkpoints in the same way as core: they judge and answer calls, check
+ * values and follow signals. Packages that start calls in the loop of another library also read its stream and write its spans with these classes.
  *
  * Not for applications: this entry may change in a minor version.
  */
@@ -29,6 +29,7 @@ export { findTool, resolveAliases } from './vocabulary/aliases.ts'
 export { BrandedError, branded } from './vocabulary/brand.ts'
 export { sameCall, sameInput } from './vocabulary/canonical.ts'
 export { checkedInput, unwrapJson, withChecked } from './vocabulary/checked-input.ts'
+export { readCheckpoint, writtenCheckpoint } from './vocabulary/checkpoint-store.ts'
 export { hash } from './vocabulary/hash.ts'
 export { openCalls, userMessage } from './vocabulary/history.ts'
 export { asJson, isRecord } from './vocabulary/json.ts'

@@ -4,6 +4,7 @@ import {
   type AgentEvent,
   createAgent,
   type Middleware,
+  OutcomeUnknownError,
   type Tool,
   type ToolContext,
   textOf,
@@ -252,4 +253,16 @@ test('a tool with the effect calls is retried only if it is named; an attempt fi
   const named = await worked({ effect, work, middleware: [bringing], options: { tools: ['work'] } })
   expect([named.tries.length, named.read.at(-1)]).toEqual([2, 'Worked.'])
   expect(made).toEqual(['first', 'of try 1', 'of try 2'])
+})
+
+test('a call that may have happened is not executed again, not even if its tool is named (SE1)', async () => {
+  const { tries, read } = await worked({
+    effect: 'external',
+    options: { tools: ['work'] },
+    work: () => {
+      throw new OutcomeUnknownError('work', 'the connection was lost')
+    },
+  })
+  expect(tries).toHaveLength(1)
+  expect(read).toEqual(['The result of work is unknown: the connection was lost. It may have happened.'])
 })

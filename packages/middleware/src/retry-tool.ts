@@ -5,6 +5,7 @@ import {
   checkOptions,
   type Middleware,
   messageOf,
+  OutcomeUnknownError,
   type Run,
   type ToolCall,
   ToolDiscardedError,
@@ -54,8 +55,8 @@ const NAME = 'retry-tool'
  * milliseconds of the wait (`waitMs`).
  *
  * Never retried: errors that a retry cannot fix (input that fails the schema, an unknown tool, an output that the model
- * cannot read), stops (an abort, a cancel, a discard, an `AgentError`), returned error results, and calls that could
- * act on the world twice, unless their tool is named.
+ * cannot read), calls that may have happened (`OutcomeUnknownError`), stops (an abort, a cancel, a discard, an
+ * `AgentError`), returned error results, and calls that could act on the world twice, unless their tool is named.
  */
 export function retryTool(options: RetryToolOptions = {}): Middleware {
   checkOptions('retryTool', options, {
@@ -102,6 +103,7 @@ export function retryTool(options: RetryToolOptions = {}): Middleware {
 function isFinal(error: unknown): boolean {
   return (
     error instanceof AgentError ||
+    error instanceof OutcomeUnknownError ||
     error instanceof ToolInputError ||
     error instanceof ToolOutputError ||
     error instanceof UnknownToolError ||

@@ -31,10 +31,7 @@ export interface AgentToolOptions<Input = AgentRequest, Context = unknown> {
    * fails, the model calls of the agent were wasted.
    */
   readonly effect?: Effect
-  /**
-   * Whether the agent's events appear in the calling run, with their `path`. Without them only its questions do, and the decisions about approvals. Default
-   * true.
-   */
+  /** Whether the agent's events appear in the calling run, with their `path`; if not, only questions and decisions about approvals do. Default true. */
   readonly events?: boolean
   /** Returns the agent's context. Called once in each calling run, before its first model call. Default: the context of the calling run. */
   context?(outer: unknown): Context | Promise<Context>

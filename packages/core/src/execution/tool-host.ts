@@ -32,7 +32,7 @@ export interface Host<Result> {
   /** Returns a function that returns or throws the outcome of an execution from before the resume, which is not repeated. */
   known?(invocation: Invocation): (() => Result) | undefined
   /** Receives the outcome of an execution since the resume, unless its call was aborted. */
-  came?(invocation: Invocation, outcome: { readonly result: Result } | { readonly error: unknown }): void
+  came?(invocation: Invocation, came: { readonly result?: Result; readonly error?: unknown }): void
   /** Called when the function is called for the n-th time. */
   entered?(attempt: number): void
   /** Receives what the function threw. */

@@ -160,7 +160,7 @@ export function end(run: RunState): void {
 function lost({ calls: { abandoned }, unknown }: RunState): Pick<ResultBase, 'abandoned' | 'unknown'> {
   return {
     ...(abandoned.length > 0 && { abandoned: [...abandoned] }),
-    ...(unknown.length > 0 && { unknown: [...unknown] }),
+    ...(unknown.length > 0 && { unknown: [...new Set(unknown)] }),
   }
 }
 

@@ -247,7 +247,7 @@ export class RunState {
     return this.#nesting ? this.#nesting.run.outerId(`${this.#nesting.entry.id}/${callId}`) : callId
   }
 
-  /** Records that a call had started before the resume, and has no saved result. */
+  /** Records that a call has no known result, although it was started. */
   mayHaveHappened(callId: string): void {
     this.unknown = [...this.unknown, callId]
     this.#nesting?.run.mayHaveHappened(`${this.#nesting.entry.id}/${callId}`)

@@ -42,7 +42,7 @@ interface RunCame {
   }
   /** How many calls the accepted responses requested. */
   readonly wanted: number
-  /** How many calls may have happened before the run was resumed. */
+  /** How many calls may have happened and have no known result. */
   readonly unknown: number
 }
 

@@ -196,7 +196,7 @@ interface AttributeTypes {
   'meanwhile.tool_calls.discarded': Int
   /** run, later · How many calls got their results from the checkpoint. */
   'meanwhile.tool_calls.reused': Int
-  /** run, later · How many calls an earlier process had started without a saved result: they may have happened. */
+  /** run, later · How many calls have no known result and may have happened: an earlier process had started them, or their tool threw `OutcomeUnknownError`. */
   'meanwhile.tool_calls.unknown': Int
   /** run, later · The time that early starts have saved, as in `result.savings` of `@meanwhile/eager-tools`, in seconds; may be below 0. */
   'meanwhile.time_saved': Double

@@ -17,7 +17,7 @@ import { Interrupt } from '../vocabulary/interrupt.ts'
 import type { Json, Message, ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import type { Invocation, Outcome } from '../vocabulary/saved-run.ts'
 import type { Run, Tool } from '../vocabulary/tool.ts'
-import { ToolTimeoutError, UnknownToolError } from '../vocabulary/tool-errors.ts'
+import { type OutcomeUnknownError, ToolTimeoutError, UnknownToolError } from '../vocabulary/tool-errors.ts'
 import { textMessage } from './no-result-message.ts'
 import { resultMessage } from './result-message.ts'
 import { waitForCommit } from './wait-for-commit.ts'
@@ -70,11 +70,12 @@ export class RunHost implements Host<ToolMessage> {
     return known && (() => again(known, entry.call.name))
   }
 
-  came(invocation: Invocation, came: { readonly result: ToolMessage } | { readonly error: unknown }): void {
-    if ('error' in came && came.error instanceof AgentError) return
+  came(invocation: Invocation, { result, error }: { readonly result?: ToolMessage; readonly error?: unknown }): void {
+    if (error instanceof AgentError) return
     const entry = this.#entry
-    const outcome = 'result' in came ? { message: came.result } : thrown(came.error, entry.call.name)
-    if (entry.decide(movedTo(entry.state, invocation, 'ended'))) entry.outcomes.add(invocation, outcome)
+    if ((error as Partial<OutcomeUnknownError> | undefined)?.mayHaveHappened) this.#run.mayHaveHappened(entry.id)
+    if (entry.decide(movedTo(entry.state, invocation, 'ended')))
+      entry.outcomes.add(invocation, result ? { message: result } : thrown(error, entry.call.name))
   }
 
   entered(attempt: number): void {

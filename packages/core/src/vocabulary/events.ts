@@ -67,9 +67,7 @@ export type AgentEventBody =
   /** The run was cancelled during this attempt. The text shown so far is in the `messages` of the result. */
   | { readonly type: 'attempt-cancelled'; readonly attempt: number }
   | (ModelEvent & { readonly attempt: number })
-  /**
-   * The call starts; it may wait for an approval or for its turn. `rerun`: the end of a process interrupted the call, and it runs again.
-   */
+  /** The call starts; it may wait for an approval or for its turn. `rerun`: the end of a process interrupted the call, and it runs again. */
   | (OfCall & {
       readonly type: 'tool-start'
       readonly call: ToolCall

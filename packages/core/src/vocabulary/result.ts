@@ -66,7 +66,7 @@ export interface ResultBase {
    * first: `outer/inner`.
    */
   readonly abandoned?: readonly string[]
-  /** Ids, in the same form, of calls that had started before a resume and may have been executed; they did not run again. */
+  /** Ids, in the same form, of calls that may have happened and do not run again: they began before a resume, or threw `OutcomeUnknownError`. */
   readonly unknown?: readonly string[]
 }
 

@@ -207,9 +207,7 @@ export interface Resumed {
 
 /** Identifies an execution of a call, so that a resume finds its saved state. */
 export interface Invocation {
-  /**
-   * The canonical text of the input, absent if it is the call's own input. For an agent that a wrap runs: the name of the middleware.
-   */
+  /** The canonical text of the input, absent if it is the call's own input. For an agent that a wrap runs: the name of the middleware. */
   readonly input?: string
   /** The number of earlier executions of the call with this input. */
   readonly n: number

@@ -96,6 +96,16 @@ export class ToolOutputError extends ToolError {
   }
 }
 
+/** A tool throws it if its call may have acted or not: the id of the call is in `result.unknown`, and `retryTool` never repeats the call. */
+export class OutcomeUnknownError extends ToolError {
+  static override readonly brand: string = 'OutcomeUnknownError'
+  readonly mayHaveHappened = true
+
+  constructor(tool: string, why: string, options?: ErrorOptions) {
+    super(tool, `The result of ${tool} is unknown: ${why}. It may have happened.`, options)
+  }
+}
+
 /** The tool already executes its maximum number of calls, and has `whenFull: 'fail'`. The model reads this as an error result. */
 export class ToolBusyError extends ToolError {
   static override readonly brand: string = 'ToolBusyError'

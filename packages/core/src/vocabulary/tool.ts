@@ -41,10 +41,7 @@ export interface ToolContext<Warmed = unknown> {
 
 /** The context of a tool with `needs`. */
 export interface NeedsContext<Input, Warmed = unknown> extends ToolContext<Warmed> {
-  /**
-   * The whole input, checked. Rejects if the input never becomes complete: the stream failed, or the call was discarded or aborted. You do not have
-   * to await it.
-   */
+  /** The whole input, checked. Rejects if it never becomes complete: the stream failed, or the call was discarded or aborted. Awaiting it is optional. */
   readonly rest: Promise<Input>
 }
 

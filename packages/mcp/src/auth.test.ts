@@ -1,0 +1,111 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
+import { createAgent } from '@meanwhile/core'
+import type { OAuthClientProvider } from '@modelcontextprotocol/client'
+import { expect, test } from 'vitest'
+import { bodyOf, listed, listing } from '../test/in-process.ts'
+import { ran, readIn } from '../test/runs.ts'
+import { type HttpServer, McpAuthError, mcp } from './index.ts'
+
+const tool = listing([listed('get')], () => ({ content: [{ type: 'text', text: 'ok' }] }))
+
+/** A server that accepts only this token. */
+function guarded(valid: () => string): { readonly server: HttpServer; readonly tokens: string[] } {
+  const tokens: string[] = []
+  return {
+    tokens,
+    server: {
+      ...tool,
+      async fetch(url, init) {
+        const token = new Headers(init?.headers).get('authorization') ?? ''
+        if (bodyOf(init).includes('"tools/call"')) tokens.push(token)
+        // All requests are refused before the first refresh ends.
+        await new Promise((resolve) => setImmediate(resolve))
+        if (token !== `Bearer ${valid()}`)
+          return new Response(null, { status: 401, headers: { 'www-authenticate': 'Bearer' } })
+        return (await tool.fetch?.(url, init)) ?? new Response()
+      },
+    },
+  }
+}
+
+test('twenty calls that are refused with the same expired token cause one refresh (MC6)', async () => {
+  let valid = 'first'
+  let token = valid
+  let refreshes = 0
+  const { server, tokens } = guarded(() => valid)
+  const authProvider = {
+    token: async () => token,
+    async onUnauthorized() {
+      refreshes++
+      await new Promise((resolve) => setImmediate(resolve))
+      token = valid
+    },
+  }
+  await using servers = mcp({ servers: { a: { ...server, authProvider } } })
+  const expire = {
+    name: 'expire',
+    afterModel() {
+      valid = 'second'
+    },
+  }
+  const calls = Array.from({ length: 20 }, () => call('get', {}))
+  const model = scriptedModel([respond(...calls), respond(say('done'))])
+  const result = await createAgent({ model, middleware: [servers, expire], toolConcurrency: 20 }).run('Go')
+  expect(readIn(result)).toEqual(calls.map(() => 'ok'))
+  expect(refreshes).toBe(1)
+  expect(tokens.filter((one) => one === 'Bearer second')).toHaveLength(20)
+})
+
+test('a server that refuses the credentials ends the run with McpAuthError, which has no token in it (MC6)', async () => {
+  const { server } = guarded(() => 'other')
+  const { error } = await ran({ servers: { a: { ...server, authProvider: { token: async () => 'sk-secret' } } } }, [
+    say('hi'),
+  ])
+  expect(error).toBeInstanceOf(McpAuthError)
+  expect(error).toMatchObject({ server: 'a', action: 'configure', message: 'a: it refuses the credentials' })
+  expect(JSON.stringify(error)).not.toContain('sk-secret')
+})
+
+test('an OAuth server without a token sends the user to its authorization server: action is redirect (MC6)', async () => {
+  const { server } = guarded(() => 'other')
+  const sent: string[] = []
+  const json = (body: object) => Response.json(body)
+  const authProvider: OAuthClientProvider = {
+    redirectUrl: 'http://127.0.0.1/callback',
+    clientMetadata: { redirect_uris: ['http://127.0.0.1/callback'] },
+    clientInformation: () => ({ client_id: 'us' }),
+    tokens: () => undefined,
+    saveTokens: () => {},
+    redirectToAuthorization: (url) => void sent.push(url.pathname),
+    saveCodeVerifier: () => {},
+    codeVerifier: () => 'verifier',
+  }
+  const { error } = await ran(
+    {
+      servers: {
+        a: {
+          ...server,
+          authProvider,
+          async fetch(url, init) {
+            const { pathname } = new URL(String(url))
+            const issuer = 'http://server.test'
+            if (pathname.startsWith('/.well-known/oauth-protected-resource'))
+              return json({ resource: 'http://server.test/mcp', authorization_servers: [issuer] })
+            if (pathname.startsWith('/.well-known/'))
+              return json({
+                issuer,
+                authorization_endpoint: `${issuer}/authorize`,
+                token_endpoint: `${issuer}/token`,
+                response_types_supported: ['code'],
+                code_challenge_methods_supported: ['S256'],
+              })
+            return (await server.fetch?.(url, init)) ?? new Response()
+          },
+        },
+      },
+    },
+    [say('hi')],
+  )
+  expect(error).toMatchObject({ name: 'McpAuthError', action: 'redirect' })
+  expect(sent).toEqual(['/authorize'])
+})

@@ -1,0 +1,141 @@
+import { call } from '@meanwhile/assemble/testing'
+import type { ToolMessage } from '@meanwhile/core'
+import { expect, test } from 'vitest'
+import { listed, listing, raw, trial } from '../test/in-process.ts'
+import { ran } from '../test/runs.ts'
+import { type McpOptions, McpUnknownError } from './index.ts'
+
+const text = (text: string) => ({ content: [{ type: 'text', text }] })
+
+test('the result of a call is the answer of the server, checked with its schema (MC21)', async () => {
+  const { result, read } = await ran({ servers: { a: trial().server } }, [call('lookup', { key: 'k' })])
+  expect(read).toEqual(['k=1'])
+  expect(result?.messages[2]).toMatchObject({ output: { structuredContent: { key: 'k', value: 1 } } })
+  const tools = [
+    listed('count', { outputSchema: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } }),
+  ]
+  const wrong = listing(tools, () => ({ ...text('three'), structuredContent: { n: 'three' } }))
+  const { read: told } = await ran({ servers: { a: wrong } }, [call('count', {})])
+  expect(told).toEqual([expect.stringMatching(/^a: it has run, but its answer does not match its schema: /)])
+})
+
+test('an error result has the text of the server, and an error of the protocol its message, after the server’s name (MC21)', async () => {
+  const broken = raw(({ method }) => (method === 'tools/list' ? { tools: [listed('gone')] } : undefined))
+  const { read, result } = await ran({ servers: { a: trial().server, b: broken } }, [
+    call('fail', {}),
+    call('gone', {}),
+  ])
+  expect(read).toEqual(['a: the disk is full', 'b: Method not found'])
+  expect(result?.messages.slice(2, 4).map((message) => message.role === 'tool' && message.isError)).toEqual([
+    true,
+    true,
+  ])
+})
+
+test('a long text is cut with a note, a file over the limit is named, and a link is a text (MC21)', async () => {
+  const content = [
+    { type: 'text', text: 'abcdefghij', _meta: { secret: 'no' } },
+    { type: 'image', mimeType: 'image/png', data: 'aGk=' },
+    { type: 'image', mimeType: 'image/png', data: 'aGVsbG8gaGVsbG8=' },
+    { type: 'resource_link', uri: 'file:///a', name: 'a' },
+    { type: 'resource', resource: { uri: 'file:///b', text: 'b' } },
+  ]
+  const server = listing([listed('show')], () => ({ content }))
+  const { result } = await ran({ servers: { a: server }, limits: { text: 20, fileBytes: 5 } }, [call('show', {})])
+  expect((result?.messages[2] as ToolMessage | undefined)?.content).toEqual([
+    { type: 'text', text: 'abcdefghij' },
+    { type: 'file', mediaType: 'image/png', data: 'aGk=' },
+    { type: 'text', text: '[a file of image/png with 12 bytes, more than 5]' },
+    { type: 'text', text: '[resource file:///a \n[cut: 2 more characters]' },
+    { type: 'text', text: 'b' },
+  ])
+})
+
+test('a request has the key of its call and the trace context, and nothing by which we find it (MC17)', async () => {
+  const { server, did } = trial()
+  await ran({ servers: { a: server } }, [call('write', { key: 'k' })])
+  expect(did[0]?.meta?.['dev.meanwhile/idempotencyKey']).toEqual(expect.any(String))
+  expect(did[0]?.meta).not.toHaveProperty('dev.meanwhile/call')
+})
+
+test('of many notifications of progress a run reads some, and the last (MC18)', async () => {
+  const { events } = await ran({ servers: { a: trial().server } }, [call('count', { to: 500 })])
+  const progress = events.flatMap((event) => (event.type === 'tool-progress' ? [event.progress] : []))
+  expect(progress.length).toBeLessThan(100)
+  expect(progress.at(-1)).toBe(1)
+})
+
+/** A server whose first answers to calls are these; then it answers. */
+function faulty(...faults: (() => Response)[]) {
+  let calls = 0
+  const tools = [
+    listed('get', { annotations: { readOnlyHint: true } }),
+    listed('set'),
+    listed('put', { annotations: { idempotentHint: true } }),
+  ]
+  const server = listing(tools, () => faults[calls++]?.() ?? text('ok'))
+  return { server, calls: () => calls }
+}
+
+/** An answer whose stream ends before its result. */
+const broken = () => new Response(': nothing\n\n', { headers: { 'content-type': 'text/event-stream' } })
+
+test('a call whose answer was lost is made again only if it is a read, and the run names one that may have happened (MC19, MC20)', async () => {
+  const read = faulty(broken)
+  const options = { trust: 'annotations' } as const
+  const one = await ran({ servers: { a: read.server }, ...options }, [call('get', {})])
+  expect([one.read, read.calls(), one.result?.unknown]).toEqual([['ok'], 2, undefined])
+  const write = faulty(broken)
+  const other = await ran({ servers: { a: write.server }, ...options }, [call('set', {}, { id: 'c1' })])
+  expect([write.calls(), other.result?.unknown]).toEqual([1, ['c1']])
+  expect(other.read).toEqual([
+    'a: The result of set is unknown: the connection was lost before its answer. It may have happened.',
+  ])
+})
+
+test('a read that loses its answer twice fails, and has not happened (MC20)', async () => {
+  const { server, calls } = faulty(broken, broken)
+  const { read, result } = await ran({ servers: { a: server }, trust: 'annotations' }, [call('get', {})])
+  expect(calls()).toBe(2)
+  expect(read).toEqual(['a: get has no answer (its stream has ended)'])
+  expect(result?.unknown).toBeUndefined()
+})
+
+test('a tool with idempotentHint is called again only with trust and repeat (MC20)', async () => {
+  const calls = async (options: Omit<McpOptions, 'servers'>) => {
+    const { server, calls } = faulty(broken)
+    await ran({ servers: { a: server }, ...options }, [call('put', {})])
+    return calls()
+  }
+  expect(await calls({ trust: 'annotations' })).toBe(1)
+  expect(await calls({ repeat: ['read', 'idempotentHint'] })).toBe(1)
+  expect(await calls({ trust: 'annotations', repeat: ['read', 'idempotentHint'] })).toBe(2)
+  expect(await calls({ effects: { put: 'read' }, repeat: [] })).toBe(1)
+})
+
+test('a request that was refused because of its session is sent again on a new one, whatever its effect, once (MC5)', async () => {
+  const unknown = () =>
+    Response.json({ jsonrpc: '2.0', id: null, error: { code: -32000, message: 'No valid session' } }, { status: 400 })
+  const one = faulty(unknown)
+  expect((await ran({ servers: { a: one.server } }, [call('set', {})])).read).toEqual(['ok'])
+  const gone = () => new Response(null, { status: 404 })
+  const two = faulty(gone, gone)
+  expect((await ran({ servers: { a: two.server } }, [call('set', {})])).read).toEqual([
+    'a: set has no answer (HTTP 404)',
+  ])
+  expect([one.calls(), two.calls()]).toEqual([2, 2])
+})
+
+test('a request that was refused is not sent again, and one that a gateway lost may have happened (MC20)', async () => {
+  const refused = faulty(() => new Response('secret', { status: 403 }))
+  expect((await ran({ servers: { a: refused.server } }, [call('set', {})])).read).toEqual([
+    'a: the request was refused (HTTP 403)',
+  ])
+  const gateway = faulty(() => new Response('secret', { status: 504 }))
+  const { result } = await ran({ servers: { a: gateway.server } }, [call('set', {}, { id: 'c1' })])
+  expect([result?.unknown, refused.calls(), gateway.calls()]).toEqual([['c1'], 1, 1])
+})
+
+test('the error of a lost call is an OutcomeUnknownError with the names of its server and its tool (SE1)', () => {
+  expect(new McpUnknownError('a', 'set')).toMatchObject({ name: 'McpUnknownError', server: 'a', tool: 'set' })
+})

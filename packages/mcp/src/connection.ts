@@ -1,0 +1,149 @@
+/** One connection to a server. */
+
+import type { Client, ElicitRequest, ElicitResult, PriorDiscovery, Transport } from '@modelcontextprotocol/client'
+import { isOAuth, oneRefresh } from './auth.ts'
+import { OpenCalls } from './open-calls.ts'
+import type { HttpServer, Of, ServerOptions, StdioServer } from './options.ts'
+import type { Sdk } from './sdk.ts'
+import { commandOf, eachLine, GRACE } from './server-process.ts'
+
+/** A connected client. */
+export interface Connection {
+  readonly sdk: Sdk
+  readonly client: Client
+  /** The calls that wait for an answer. */
+  readonly calls: OpenCalls
+  /** `network.transport` of the semantic conventions. */
+  readonly network: 'pipe' | 'tcp' | undefined
+  /** Whether nothing can be sent any more. */
+  isClosed(): boolean
+  close(): Promise<void>
+}
+
+/** What a connection needs to know. */
+export interface Connecting<Context> {
+  readonly sdk: Sdk
+  readonly server: ServerOptions<Context>
+  readonly context: Context
+  /** Whether the server may ask the user something. */
+  readonly mayAsk: boolean
+  /** What is known of the server's protocol. On stdio, finding that out starts a second process. */
+  readonly prior: PriorDiscovery | undefined
+  /** Called when the list of tools of the server has changed, or may have. */
+  readonly changed: () => void
+}
+
+interface Opened {
+  readonly transport: Transport
+  readonly network: Connection['network']
+  /** Ends the server if it does not end by itself. */
+  readonly kill?: () => void
+  readonly grace?: number
+}
+
+/** Connects. Throws what the client throws. */
+export async function connect<Context>(connecting: Connecting<Context>): Promise<Connection> {
+  const { sdk, server, mayAsk, prior, changed } = connecting
+  const calls = new OpenCalls()
+  const { transport, network, kill, grace = GRACE } = await open(connecting, calls)
+  calls.watch(transport)
+  const client = new sdk.Client(CLIENT, {
+    capabilities: mayAsk ? { elicitation: { form: {}, url: {} } } : {},
+    versionNegotiation: { mode: 'auto' },
+    inputRequired: { autoFulfill: false },
+    listChanged: { tools: { autoRefresh: false, onChanged: changed } },
+  })
+  if (mayAsk) answerQuestions(client, calls)
+  let isClosed = false
+  client.onclose = () => {
+    isClosed = true
+    changed()
+  }
+  // What it reports here, such as progress of a call that has ended, does not make a call fail.
+  client.onerror = () => {}
+  try {
+    await client.connect(transport, prior && 'command' in server ? { prior } : {})
+  } catch (error) {
+    isClosed = true
+    await closed(transport.close(), kill, grace)
+    throw error
+  }
+  return {
+    sdk,
+    client,
+    calls,
+    network,
+    isClosed: () => isClosed,
+    async close() {
+      if (isClosed) return
+      isClosed = true
+      await closed(client.close(), kill, grace)
+    },
+  }
+}
+
+const CLIENT = { name: 'meanwhile', version: '0.1.0' }
+
+/** Lets the server ask. A question of the 2025 protocol names no call: it is answered only if one call is open. */
+export function answerQuestions(client: Client, calls: OpenCalls): void {
+  client.setRequestHandler('elicitation/create', async (request: ElicitRequest): Promise<ElicitResult> => {
+    return (await calls.only?.elicit(request)) ?? { action: 'decline' }
+  })
+}
+
+async function closed(closing: Promise<void>, kill: (() => void) | undefined, grace: number): Promise<void> {
+  const timer = kill && setTimeout(kill, grace)
+  await closing.catch(() => {})
+  clearTimeout(timer)
+}
+
+async function open<Context>(connecting: Connecting<Context>, calls: OpenCalls): Promise<Opened> {
+  const { server, context } = connecting
+  if ('command' in server) return stdio(server, context)
+  if ('url' in server) return http(connecting.sdk, server, context, calls)
+  return { transport: await server.connect(context), network: undefined }
+}
+
+async function stdio<Context>(server: StdioServer<Context>, context: Context): Promise<Opened> {
+  const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio')
+  const { stderr = () => {}, cwd, env, grace = GRACE } = server
+  const transport = new StdioClientTransport({
+    ...commandOf(server),
+    env: { ...valueFor(env, context) },
+    stderr: 'pipe',
+    ...(cwd !== undefined && { cwd }),
+  })
+  // Always read: a server stops when the pipe is full.
+  transport.stderr?.on('data', eachLine(stderr))
+  const kill = () => {
+    const { pid } = transport
+    if (pid) process.kill(pid, 'SIGKILL')
+  }
+  return { transport, network: 'pipe', grace, ...(server.orphans === 'trust' && { kill }) }
+}
+
+function http<Context>(sdk: Sdk, server: HttpServer<Context>, context: Context, calls: OpenCalls): Opened {
+  const given = server.fetch ?? fetch
+  const authProvider = valueFor(server.authProvider, context)
+  const requestInit = valueFor(server.requestInit, context)
+  const withAuth = authProvider ? oneRefresh(sdk, authProvider, given) : { fetch: given }
+  const transport = new sdk.StreamableHTTPClientTransport(new URL(valueFor(server.url, context)), {
+    ...withAuth,
+    ...(requestInit && { requestInit }),
+    async fetch(url, init) {
+      const event = init?.method === 'GET' && new Headers(init.headers).get('last-event-id')
+      if (event) calls.resumed(event)
+      return withAuth.fetch(url, init)
+    },
+  })
+  return { transport, network: 'tcp' }
+}
+
+function valueFor<Value, Context>(given: Of<Value, Context>, context: Context): Value {
+  return typeof given === 'function' ? (given as (context: Context) => Value)(context) : given
+}
+
+/** Whether the user can authorize at an address that the provider has received. */
+export function mayRedirect<Context>(server: ServerOptions<Context> | undefined, context: Context): boolean {
+  return server !== undefined && 'url' in server && isOAuth(valueFor(server.authProvider, context))
+}

@@ -1,0 +1,53 @@
+/** The definition of a tool, as its server lists it. */
+
+import { createHash } from 'node:crypto'
+import { isRecord } from '@meanwhile/core/calls'
+import type { ToolAnnotations } from '@modelcontextprotocol/client'
+
+/** What a server declares about one of its tools. */
+export interface McpDefinition {
+  /** The server's name of the tool. */
+  readonly name: string
+  readonly description?: string
+  readonly inputSchema: JsonObject & { readonly type: 'object' }
+  readonly outputSchema?: JsonObject
+  /** Hints of the server. They are only as true as the server is honest. */
+  readonly annotations: ToolAnnotations
+}
+
+/** A JSON object of unknown members. */
+export interface JsonObject {
+  readonly [key: string]: unknown
+}
+
+/** The definition, or why it cannot be a tool. */
+export function readDefinition(raw: unknown): McpDefinition | string {
+  if (!isRecord(raw) || typeof raw.name !== 'string' || raw.name === '') return 'it has no name'
+  const { name, description, inputSchema, outputSchema, annotations, execution } = raw
+  if (!isRecord(inputSchema) || inputSchema.type !== 'object') return 'its input is not the schema of an object'
+  if (isRecord(execution) && execution.taskSupport === 'required') return 'it can only be called as a task'
+  return {
+    name,
+    ...(typeof description === 'string' && { description }),
+    inputSchema: { ...inputSchema, type: 'object' },
+    ...(isRecord(outputSchema) && { outputSchema }),
+    annotations: isRecord(annotations) ? annotationsIn(annotations) : {},
+  }
+}
+
+/** The hints of the protocol; a server may send anything else. */
+function annotationsIn(given: JsonObject): ToolAnnotations {
+  const hints = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const
+  return {
+    ...(typeof given.title === 'string' && { title: given.title }),
+    ...Object.fromEntries(hints.flatMap((hint) => (typeof given[hint] === 'boolean' ? [[hint, given[hint]]] : []))),
+  }
+}
+
+/** Identifies what a model and a user rely on: name, description, input schema and annotations. The order of members does not matter. */
+export function hashOf({ name, description, inputSchema, annotations }: McpDefinition): string {
+  const text = JSON.stringify([name, description, inputSchema, annotations], (_, value: unknown) =>
+    isRecord(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value,
+  )
+  return createHash('sha256').update(text).digest('hex')
+}

@@ -1,0 +1,163 @@
+/** The way to a server for one identity: a connection that is opened again when it is lost, and the tools of the server. */
+
+import type { PriorDiscovery } from '@modelcontextprotocol/client'
+import { type Connection, connect, mayRedirect } from './connection.ts'
+import { McpAuthError, McpConnectionError, McpError } from './errors.ts'
+import { faultOf, reasonOf } from './faults.ts'
+import { type Listing, listTools } from './list-tools.ts'
+import type { FullLimits, ServerOptions } from './options.ts'
+import { loadSdk } from './sdk.ts'
+
+/** How a call reaches its server. */
+export interface Way {
+  /** The name of the server. */
+  readonly server: string
+  /** An open connection. `signal` ends only the wait. */
+  connection(signal: AbortSignal): Promise<Connection>
+  /** Called when a connection no longer works. */
+  drop(connection: Connection): void
+}
+
+/** What the connections of a server have in common. */
+export interface LinkOptions<Context> {
+  readonly name: string
+  readonly options: ServerOptions<Context>
+  readonly context: Context
+  readonly limits: FullLimits
+  readonly mayAsk: boolean
+  /** Called when no run needs it any more, and its connection is closed. */
+  readonly gone: () => void
+}
+
+const TRIES = 3
+const IDLE_AFTER = 300_000
+
+export class Link<Context> implements Way {
+  readonly server: string
+  readonly #options: LinkOptions<Context>
+  #opening: Promise<Connection> | undefined
+  #listing: Promise<Listing> | undefined
+  #prior: PriorDiscovery | undefined
+  #holders = 0
+  #idle: NodeJS.Timeout | undefined
+
+  constructor(options: LinkOptions<Context>) {
+    this.server = options.name
+    this.#options = options
+  }
+
+  /** Keeps the connection open until the function that it returns is called. */
+  hold(): () => void {
+    this.#holders++
+    clearTimeout(this.#idle)
+    return () => {
+      this.#holders--
+      if (this.#holders > 0) return
+      this.#idle = setTimeout(() => void this.close(), this.#options.options.idleAfter ?? IDLE_AFTER)
+      this.#idle.unref()
+    }
+  }
+
+  async connection(signal?: AbortSignal): Promise<Connection> {
+    const open = await this.#opening?.catch(() => undefined)
+    if (open?.isClosed()) this.drop(open)
+    this.#opening ??= this.#open()
+    const { aborted, stop } = abortOf(signal)
+    try {
+      return await Promise.race([this.#opening, aborted])
+    } finally {
+      stop()
+    }
+  }
+
+  drop(connection: Connection): void {
+    const opening = this.#opening
+    void opening?.then(
+      (open) => {
+        if (open !== connection || this.#opening !== opening) return
+        this.#opening = undefined
+        this.#listing = undefined
+      },
+      () => {},
+    )
+    void connection.close()
+  }
+
+  /** The tools of the server. Asks again when they have changed, or if the server does not notify of changes. */
+  async list(): Promise<Listing> {
+    for (let tries = 1; ; tries++) {
+      const connection = await this.connection()
+      const { client, sdk } = connection
+      const listing = this.#listing ?? listTools(connection, this.server, this.#options.limits)
+      this.#listing = listing
+      try {
+        const found = await listing
+        const hears = client.getProtocolEra() === 'legacy' || client.autoOpenedSubscription !== undefined
+        if (!hears || !client.getServerCapabilities()?.tools?.listChanged) this.#forget(listing)
+        return found
+      } catch (error) {
+        this.#forget(listing)
+        const isOver = !['unsent', 'expired', 'lost'].includes(faultOf(sdk, error))
+        if (error instanceof McpError || isOver || tries === TRIES) throw this.#named(sdk, error)
+        this.drop(connection)
+      }
+    }
+  }
+
+  #forget(listing: Promise<Listing>): void {
+    if (this.#listing === listing) this.#listing = undefined
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#idle)
+    const open = this.#opening
+    this.#opening = undefined
+    this.#listing = undefined
+    this.#options.gone()
+    await (await open?.catch(() => undefined))?.close()
+  }
+
+  async #open(): Promise<Connection> {
+    const { options: server, context, mayAsk } = this.#options
+    const sdk = await loadSdk()
+    const changed = () => {
+      this.#listing = undefined
+    }
+    for (let tries = 1; ; tries++)
+      try {
+        const connection = await connect({ sdk, server, context, mayAsk, prior: this.#prior, changed })
+        const discover = connection.client.getDiscoverResult()
+        this.#prior = discover ? { kind: 'modern', discover } : { kind: 'legacy' }
+        return connection
+      } catch (error) {
+        const isFinal = tries === TRIES || ['auth', 'refused'].includes(faultOf(sdk, error))
+        if (!isFinal) {
+          await new Promise((resolve) => setTimeout(resolve, 100 * 4 ** (tries - 1)))
+          continue
+        }
+        this.#opening = undefined
+        throw this.#named(sdk, error)
+      }
+  }
+
+  /** The error with the name of the server. It has no cause, because the client's errors contain addresses and answers. */
+  #named(sdk: Connection['sdk'], error: unknown): unknown {
+    if (error instanceof McpError) return error
+    const { options, context } = this.#options
+    if (faultOf(sdk, error) === 'auth')
+      return new McpAuthError(this.server, mayRedirect(options, context) ? 'redirect' : 'configure')
+    return new McpConnectionError(this.server, `cannot be reached (${reasonOf(sdk, error)})`)
+  }
+}
+
+function abortOf(signal?: AbortSignal): { readonly aborted: Promise<never>; readonly stop: () => void } {
+  let stop = () => {}
+  const aborted = new Promise<never>((_, reject) => {
+    if (!signal) return
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    stop = () => signal.removeEventListener('abort', abort)
+  })
+  return { aborted, stop: () => stop() }
+}

@@ -1,0 +1,109 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
+import { ConfigError, createAgent, tool } from '@meanwhile/core'
+import { expectLinear } from '@meanwhile/tests/growth'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { listed, listing, raw, trial } from '../test/in-process.ts'
+import { ran, toolsOf } from '../test/runs.ts'
+import { McpLimitError, mcp } from './index.ts'
+
+test('a tool has its server’s name for it, with other characters and at most 64 (MC7)', async () => {
+  const long = 'x'.repeat(80)
+  const { names } = await toolsOf({ servers: { a: listing([listed('read/file'), listed(long)]) } })
+  expect(names).toEqual(['read_file', expect.stringMatching(/^x{55}_[0-9a-f]{8}$/)])
+})
+
+test('tools whose names clash, also with the agent’s own, have the name of their server before theirs (MC7)', async () => {
+  const read = tool({ name: 'read', description: 'Own.', input: z.object({}), execute: () => '' })
+  const servers = { a: listing([listed('read'), listed('list')]), b: listing([listed('list'), listed('find')]) }
+  const { names } = await toolsOf({ servers }, { tools: [read] })
+  expect(names).toEqual(['read', 'a_read', 'a_list', 'b_list', 'find'])
+  expect((await toolsOf({ servers, prefix: true })).names).toEqual(['a_read', 'a_list', 'b_list', 'b_find'])
+})
+
+test('with prefix: false a clash ends the run with an error that names the server and the tool (MC7)', async () => {
+  const { error } = await ran({ servers: { a: listing([listed('x.y'), listed('x y')]) }, prefix: false }, [say('hi')])
+  expect(error).toBeInstanceOf(ConfigError)
+  expect(error).toMatchObject({ message: 'prefix: a: two tools would have the name x_y' })
+})
+
+test('a bad tool is left out with a warning that names its server, and costs no other tool (MC11, MC22)', async () => {
+  const deep = JSON.parse(`${'{"not":'.repeat(70)}{}${'}'.repeat(70)}`)
+  const { names, warnings } = await toolsOf({
+    servers: {
+      a: listing([
+        listed('good'),
+        listed(''),
+        null,
+        { name: 'no-schema' },
+        { name: 'text', inputSchema: { type: 'string' } },
+        listed('deep', { inputSchema: { type: 'object', properties: { x: deep } } }),
+        listed('large', { inputSchema: { type: 'object', description: 'x'.repeat(70_000) } }),
+        listed('remote', { inputSchema: { type: 'object', properties: { x: { $ref: 'https://a.test/s' } } } }),
+        listed('task', { execution: { taskSupport: 'required' } }),
+      ]),
+    },
+  })
+  expect(names).toEqual(['good'])
+  expect(warnings.map(({ code, message }) => [code, message])).toEqual([
+    ['mcp-tool', 'a: its tool "" is left out: it has no name'],
+    ['mcp-tool', 'a: its tool without a name is left out: it has no name'],
+    ['mcp-tool', 'a: its tool "no-schema" is left out: its input is not the schema of an object'],
+    ['mcp-tool', 'a: its tool "text" is left out: its input is not the schema of an object'],
+    ['mcp-tool', 'a: its tool "deep" is left out: its schema is nested deeper than 64 levels'],
+    ['mcp-tool', 'a: its tool "large" is left out: its schema has 70034 bytes, more than 65536'],
+    ['mcp-tool', 'a: its tool "remote" is left out: its schema refers to another document: https://a.test/s'],
+    ['mcp-tool', 'a: its tool "task" is left out: it can only be called as a task'],
+  ])
+})
+
+test('a server with more tools than the limit, or with pages without an end, ends the run with an error that names it (MC11)', async () => {
+  const many = Array.from({ length: 257 }, (_, index) => listed(`t${index}`))
+  const { error } = await ran({ servers: { a: listing(many) } }, [say('hi')])
+  expect(error).toBeInstanceOf(McpLimitError)
+  expect(error).toMatchObject({ message: 'a: it has more than 256 tools' })
+  let page = 0
+  const endless = raw(({ method }) => (method === 'tools/list' ? { tools: [], nextCursor: String(page++) } : undefined))
+  expect((await ran({ servers: { a: endless } }, [say('hi')])).error).toMatchObject({
+    message: 'a: the pages of its list of tools do not end',
+  })
+})
+
+test('a regular expression of a server is shown to the model and never run (MC11)', async () => {
+  const schema = {
+    type: 'object',
+    properties: { pattern: { type: 'string', pattern: '^(a+)+$' } },
+    patternProperties: { '^(b+)+$': { type: 'number' } },
+    additionalProperties: false,
+    required: ['pattern'],
+  }
+  const server = listing([listed('find', { inputSchema: schema })], () => ({
+    content: [{ type: 'text', text: 'found' }],
+  }))
+  const hostile = { pattern: `${'a'.repeat(40)}!`, [`${'b'.repeat(40)}!`]: 1 }
+  const { read, tools } = await ran({ servers: { a: server } }, [call('find', hostile), call('find', {})])
+  expect(read).toEqual(['found', expect.stringContaining('invalid input for find')])
+  expect(tools[0]?.inputSchema).toEqual(schema)
+})
+
+test('only tools that are called have their schemas compiled: a long list costs time in proportion to its length (MC11)', async () => {
+  await expectLinear(500, async (size) => {
+    const tools = Array.from({ length: size }, (_, index) => listed(`t${index}`))
+    await using servers = mcp({ servers: { a: listing(tools) }, limits: { tools: size } })
+    await createAgent({ model: scriptedModel([respond(say('done'))]), middleware: [servers] }).run('Go')
+  })
+})
+
+test('include and exclude choose tools by the server’s names (MC9)', async () => {
+  const servers = { a: listing([listed('one'), listed('two'), listed('three')]) }
+  expect((await toolsOf({ servers, include: ['one', 'two'], exclude: ['two'] })).names).toEqual(['one'])
+  expect((await toolsOf({ servers, include: ({ name }) => name.startsWith('t') })).names).toEqual(['two', 'three'])
+})
+
+test('an effect or a pin for a tool that no server has is an error that lists the tools (MC9)', async () => {
+  const { error } = await ran({ servers: { a: trial().server }, effects: { looup: 'read' } }, [say('hi')])
+  expect(error).toMatchObject({
+    name: 'ConfigError',
+    message: 'effects: no server has looup. They have: lookup, write, put, count, pay, fail',
+  })
+})

@@ -1,0 +1,61 @@
+/** Defines `mcpTools`: the tools of a client that you connect yourself. */
+
+import { ConfigError, type Tool } from '@meanwhile/core'
+import type { Client, Transport } from '@modelcontextprotocol/client'
+import { answerQuestions, type Connection } from './connection.ts'
+import { McpConnectionError } from './errors.ts'
+import type { Way } from './link.ts'
+import { listTools } from './list-tools.ts'
+import { OpenCalls } from './open-calls.ts'
+import { checkToolsOptions, fullLimits, type McpToolsOptions } from './options.ts'
+import { loadSdk } from './sdk.ts'
+import { toolSet } from './tool-set.ts'
+
+/** The calls of clients that have been given before. */
+const known = new WeakMap<Transport, OpenCalls>()
+
+/**
+ * The tools of a connected client. You close it. A lost connection is not opened again: {@link mcp} does that.
+ *
+ * @throws {ConfigError} An option is invalid, or the client is not connected.
+ * @throws {McpLimitError} The server has more tools than the limit.
+ */
+export async function mcpTools(client: Client, options: McpToolsOptions): Promise<readonly Tool[]> {
+  checkToolsOptions(options)
+  const { server } = options
+  const { transport } = client
+  if (!transport) throw new ConfigError('client', `${server}: the client is not connected`)
+  const sdk = await loadSdk()
+  const connection: Connection = {
+    sdk,
+    client,
+    calls: watched(client, transport),
+    network: undefined,
+    isClosed: () => client.transport !== transport,
+    close: async () => {},
+  }
+  const way: Way = {
+    server,
+    async connection() {
+      if (connection.isClosed()) throw new McpConnectionError(server, 'its client is not connected any more')
+      return connection
+    },
+    drop: () => {},
+  }
+  const listing = await listTools(connection, server, fullLimits(options.limits))
+  return toolSet([{ way, listing, sdk }], [], options)
+}
+
+function watched(client: Client, transport: Transport): OpenCalls {
+  let calls = known.get(transport)
+  if (calls) return calls
+  calls = new OpenCalls()
+  calls.watch(transport)
+  known.set(transport, calls)
+  try {
+    answerQuestions(client, calls)
+  } catch {
+    // The client has not declared that it can ask, so its server does not.
+  }
+  return calls
+}

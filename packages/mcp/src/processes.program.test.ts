@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { respond, say, scriptedModel } from '@meanwhile/assemble/testing'
+import { createAgent } from '@meanwhile/core'
+import { expect, test } from 'vitest'
+import { type McpOptions, mcp } from './index.ts'
+
+const at = (file: string) => new URL(`../test/${file}`, import.meta.url).pathname
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A file in which servers note the ids of their processes. */
+function noted() {
+  const folder = mkdtempSync(join(tmpdir(), 'meanwhile-mcp-'))
+  const PIDS = join(folder, 'pids')
+  return {
+    PIDS,
+    pids: () => readFileSync(PIDS, 'utf8').split('\n').filter(Boolean).map(Number),
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+test('a server that ignores everything does not outlive our process, even if that is killed (MC3)', async () => {
+  using log = noted()
+  const args = ['--conditions=@meanwhile/source', at('holder-process.ts'), at('stubborn-process.ts'), log.PIDS]
+  const holder = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  await new Promise((resolve) => holder.stdout.once('data', resolve))
+  const pids = log.pids()
+  expect(pids.filter(isRunning)).not.toEqual([])
+  holder.kill('SIGKILL')
+  await expect.poll(() => pids.filter(isRunning)).toEqual([])
+})
+
+test.each(['guard', 'trust'] as const)('close ends such a server, with orphans: %s (MC3)', async (orphans) => {
+  using log = noted()
+  const stubborn = {
+    command: process.execPath,
+    args: [at('stubborn-process.ts')],
+    env: { PIDS: log.PIDS },
+    orphans,
+    grace: 300,
+  }
+  const lines: string[] = []
+  const options: McpOptions = { servers: { stubborn: { ...stubborn, stderr: (line) => lines.push(line) } } }
+  const servers = mcp(options)
+  await createAgent({ model: scriptedModel([respond(say('done'))]), middleware: [servers] }).run('Go')
+  await servers.close()
+  await expect.poll(() => log.pids().filter(isRunning)).toEqual([])
+})

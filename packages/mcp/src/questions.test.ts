@@ -1,0 +1,90 @@
+import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/assemble/testing'
+import { type AgentOptions, AnswerError, type Checkpoint, createAgent, type Json } from '@meanwhile/core'
+import { expect, test } from 'vitest'
+import { trial } from '../test/in-process.ts'
+import { ran, readIn } from '../test/runs.ts'
+import { type McpOptions, mcp } from './index.ts'
+
+/** An agent with these servers, as another process would have it. */
+async function resumed(
+  options: McpOptions,
+  checkpoint: Checkpoint,
+  answers: Record<string, Json>,
+  more: Partial<AgentOptions> = {},
+) {
+  await using servers = mcp(options)
+  const model = scriptedModel([respond(say('done'))])
+  const saved = JSON.parse(JSON.stringify(checkpoint)) as Checkpoint
+  return await createAgent({ model, ...more, middleware: [servers] }).resume(saved, answers).result
+}
+
+async function asked(options: McpOptions, ...calls: readonly ScriptStep[]) {
+  const { result, error } = await ran(options, calls)
+  if (result?.status !== 'interrupted') throw error ?? new Error(`the run is ${result?.status}`)
+  return { checkpoint: result.checkpoint, interrupts: result.interrupts, id: result.interrupts[0]?.id ?? '' }
+}
+
+const accept = { confirm: { action: 'accept', content: { confirm: true } } }
+
+test('a question of a 2026 server interrupts the run, and the answer is acted on once, by another agent (MC13, MC14)', async () => {
+  const { server, did } = trial()
+  const options = { servers: { bank: server } }
+  const { checkpoint, interrupts, id } = await asked(options, call('pay', { amount: 7 }, { id: 'c1' }))
+  expect(interrupts[0]?.payload).toMatchObject({
+    mcp: 'bank',
+    tool: 'pay',
+    callId: 'c1',
+    requests: { confirm: { method: 'elicitation/create', params: { message: 'Pay 7?' } } },
+  })
+  expect(JSON.stringify(interrupts)).not.toContain('quote-7')
+  const result = await resumed(options, checkpoint, { [id]: accept })
+  expect(readIn(result)).toEqual(['paid 7'])
+  expect(did.map(({ what, state }) => [what, state])).toEqual([
+    ['enter', undefined],
+    ['enter', 'quote-7'],
+    ['paid', 'quote-7'],
+  ])
+})
+
+test('a declined question acts not at all (MC14)', async () => {
+  const { server, did } = trial()
+  const options = { servers: { bank: server } }
+  const { checkpoint, id } = await asked(options, call('pay', { amount: 7 }))
+  const result = await resumed(options, checkpoint, { [id]: { confirm: { action: 'decline' } } })
+  expect(readIn(result)).toEqual(['bank: not paid: decline'])
+  expect(did.filter(({ what }) => what === 'paid')).toEqual([])
+})
+
+test('an answer that does not fit the form is refused before anything runs, and the question stays open (MC13)', async () => {
+  const { server, did } = trial()
+  const options = { servers: { bank: server } }
+  const { checkpoint, id } = await asked(options, call('pay', { amount: 7 }))
+  for (const wrong of [
+    'yes',
+    {},
+    { confirm: { action: 'maybe' } },
+    { confirm: { action: 'accept', content: { confirm: 'yes' } } },
+  ])
+    await expect(resumed(options, checkpoint, { [id]: wrong })).rejects.toThrow(AnswerError)
+  expect(did).toHaveLength(1)
+})
+
+test('questions: decline and a function answer without an interrupt (MC13, MC16)', async () => {
+  const { server } = trial()
+  const declined = await ran({ servers: { bank: server }, questions: 'decline' }, [call('pay', { amount: 7 })])
+  expect(declined.read).toEqual([expect.stringMatching(/^bank: /)])
+  expect(declined.result?.status).toBe('completed')
+  const asked: unknown[] = []
+  const live = await ran(
+    {
+      servers: { bank: server },
+      questions: async ({ server, tool, request }) => {
+        asked.push([server, tool, request.params.message])
+        return { action: 'accept', content: { confirm: true } }
+      },
+    },
+    [call('pay', { amount: 7 })],
+  )
+  expect(live.read).toEqual(['paid 7'])
+  expect(asked).toEqual([['bank', 'pay', 'Pay 7?']])
+})

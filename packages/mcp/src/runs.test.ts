@@ -1,0 +1,184 @@
+import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/assemble/testing'
+import { type Checkpoint, contextOf, createAgent, interrupt, tool } from '@meanwhile/core'
+import { expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { bodyOf, listed, listing, raw, trial } from '../test/in-process.ts'
+import { ran, readIn, toolsOf } from '../test/runs.ts'
+import { type Drift, type HttpServer, McpConnectionError, McpDriftError, type McpOptions, mcp, mcpOf } from './index.ts'
+
+const down: HttpServer = {
+  url: 'http://server.test/mcp?key=secret',
+  fetch: () => Promise.reject(Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNREFUSED' } })),
+}
+
+test('a server that cannot be reached ends the run before its first model call, with an error that names only the server (MC1, MC6)', async () => {
+  const { error, tools } = await ran({ servers: { a: trial().server, b: down } }, [say('hi')])
+  expect(error).toBeInstanceOf(McpConnectionError)
+  expect(error).toMatchObject({ server: 'b', message: 'b: cannot be reached (ECONNREFUSED)' })
+  expect(error).not.toHaveProperty('cause')
+  expect(tools).toEqual([])
+})
+
+test('an optional server that cannot be reached is left out with a warning (MC1)', async () => {
+  const { names, warnings } = await toolsOf({
+    servers: { a: listing([listed('one')]), b: { ...down, optional: true } },
+  })
+  expect(names).toEqual(['one'])
+  expect(warnings).toMatchObject([{ code: 'mcp-server', message: 'b: cannot be reached (ECONNREFUSED)' }])
+})
+
+/** A server with tools that change, and how often it was asked for them. */
+function changing(tools: readonly object[]) {
+  const now = { tools, lists: 0, connects: 0 }
+  const inner = raw(({ method }) => {
+    if (method === 'tools/list') now.lists++
+    if (method === 'tools/list') return { tools: now.tools }
+    return method === 'tools/call' ? { content: [{ type: 'text', text: 'ok' }] } : undefined
+  })
+  const server: HttpServer = {
+    ...inner,
+    async fetch(url, init) {
+      if (bodyOf(init).includes('"initialize"')) now.connects++
+      return (await inner.fetch?.(url, init)) ?? new Response()
+    },
+  }
+  return { server, now }
+}
+
+test('runs share a connection and its list, side by side and one after another; close ends it, and the next run connects again (MC1, MC8)', async () => {
+  const { server, now } = changing([listed('one')])
+  const servers = mcp({ servers: { a: server } })
+  const agent = () => createAgent({ model: scriptedModel([respond(say('done'))]), middleware: [servers] })
+  await Promise.all([agent().run('Go'), agent().run('Go'), agent().run('Go')])
+  await agent().run('Go')
+  expect(now).toMatchObject({ connects: 1, lists: 1 })
+  await servers.close()
+  await agent().run('Go')
+  expect(now).toMatchObject({ connects: 2, lists: 2 })
+  await servers.close()
+})
+
+test('runs share a connection only with their own identity, and each sends only its own credentials (MC1)', async () => {
+  const sent = new Map<string, Set<string>>()
+  const inner = raw(({ method, params }) => {
+    if (method === 'tools/list') return { tools: [listed('who', { inputSchema: WHO })] }
+    return method === 'tools/call' ? { content: [{ type: 'text', text: String(params?.name) }] } : undefined
+  })
+  const user = contextOf(z.object({ name: z.string() }))
+  await using servers = mcp({
+    context: user,
+    servers: {
+      a: {
+        url: 'http://server.test/mcp',
+        identity: ({ name }) => name,
+        requestInit: ({ name }) => ({ headers: { authorization: `Bearer ${name}` } }),
+        async fetch(url, init) {
+          const token = new Headers(init?.headers).get('authorization') ?? ''
+          const { params } = JSON.parse(bodyOf(init))
+          const name = params?.arguments?.name
+          if (name !== undefined) sent.set(token, (sent.get(token) ?? new Set()).add(name))
+          return (await inner.fetch?.(url, init)) ?? new Response()
+        },
+      },
+    },
+  })
+  const names = Array.from({ length: 50 }, (_, index) => `user-${index}`)
+  await Promise.all(
+    names.map((name) => {
+      const model = scriptedModel([respond(call('who', { name })), respond(say('done'))])
+      return createAgent({ model, middleware: [servers] }).run('Go', { context: { name } })
+    }),
+  )
+  expect(sent.size).toBe(50)
+  for (const [token, users] of sent) expect([...users]).toEqual([token.replace('Bearer ', '')])
+})
+
+const WHO = { type: 'object', properties: { name: { type: 'string' } } }
+
+test('a credential per user without an identity is a ConfigError (MC1)', () => {
+  const token = () => ({ headers: {} })
+  expect(() => mcp({ servers: { a: { url: 'http://server.test', requestInit: token } } })).toThrow(
+    'servers.a.identity: is required, because requestInit depends on the context of the run',
+  )
+})
+
+test('an idle connection is closed, and the next run opens another one (MC1)', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    const { server, now } = changing([listed('one')])
+    await using servers = mcp({ servers: { a: { ...server, idleAfter: 1_000 } } })
+    const go = () => createAgent({ model: scriptedModel([respond(say('done'))]), middleware: [servers] }).run('Go')
+    await go()
+    await vi.advanceTimersByTimeAsync(999)
+    await go()
+    expect(now.connects).toBe(1)
+    await vi.advanceTimersByTimeAsync(2_000)
+    await go()
+    expect(now.connects).toBe(2)
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+const ask = tool({
+  name: 'ask',
+  description: 'Asks.',
+  input: z.object({}),
+  execute: (_, { answers }) => (answers.length > 0 ? 'told' : interrupt('Well?')),
+})
+
+/** A run that stops with a question, and its resume by an agent with other servers. The model then makes these calls. */
+async function acrossProcesses(before: McpOptions, after: McpOptions, ...calls: readonly ScriptStep[]) {
+  const first = await ran(before, [call('ask', {})], { tools: [ask] })
+  if (first.result?.status !== 'interrupted') throw first.error ?? new Error('no question')
+  const checkpoint = JSON.parse(JSON.stringify(first.result.checkpoint)) as Checkpoint
+  await using servers = mcp(after)
+  const model = scriptedModel([...(calls.length > 0 ? [respond(...calls)] : []), respond(say('done'))])
+  const agent = createAgent({ model, tools: [ask], middleware: [servers] })
+  const result = await agent.resume(checkpoint, { [first.result.interrupts[0]?.id ?? '']: true }).result
+  return { result, read: readIn(result).slice(1), tools: model.requests[0]?.tools?.map(({ name }) => name) }
+}
+
+test('a resumed run goes on without a tool that its server has lost: a call of it fails (MC10)', async () => {
+  const drifts: Drift[] = []
+  const { read, tools } = await acrossProcesses(
+    { servers: { a: listing([listed('one'), listed('two')]) } },
+    { servers: { a: listing([listed('one')]) }, onDrift: (changes) => drifts.push(...changes) },
+    call('two', {}),
+  )
+  expect(tools).toEqual(['ask', 'one', 'two'])
+  expect(read).toEqual(['a: the server no longer has two'])
+  expect(drifts).toEqual([{ server: 'a', name: 'two', before: expect.stringMatching(/^[0-9a-f]{64}$/) }])
+})
+
+test('onDrift receives a definition that has changed since the run began, before anything runs (MC10)', async () => {
+  const drifts: Drift[] = []
+  await acrossProcesses(
+    { servers: { a: listing([listed('one')]) } },
+    {
+      servers: { a: listing([listed('one', { description: 'Other.' })]) },
+      onDrift: (changes) => drifts.push(...changes),
+    },
+  )
+  expect(drifts).toMatchObject([{ server: 'a', name: 'one', now: expect.stringMatching(/^[0-9a-f]{64}$/) }])
+})
+
+test('a pinned tool with another definition ends the run with McpDriftError; the hash does not depend on the order of members (MC10)', async () => {
+  const hashes: Record<string, string> = {}
+  const servers = { a: listing([listed('one', { description: 'One.' })]) }
+  await ran({ servers }, [say('hi')], {
+    middleware: [
+      {
+        name: 'look',
+        beforeAgent(setup) {
+          for (const one of setup.tools) hashes[one.name] = mcpOf(one)?.hash ?? ''
+        },
+      },
+    ],
+  })
+  const reordered = { a: listing([{ description: 'One.', inputSchema: { type: 'object' }, name: 'one' }]) }
+  expect((await ran({ servers: reordered, pin: hashes }, [say('hi')])).result?.status).toBe('completed')
+  const { error } = await ran({ servers: { a: listing([listed('one')]) }, pin: hashes }, [say('hi')])
+  expect(error).toBeInstanceOf(McpDriftError)
+  expect(error).toMatchObject({ message: 'a: one: not the pinned definition', changes: [{ before: hashes.one }] })
+})
