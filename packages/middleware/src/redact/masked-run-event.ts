@@ -7,8 +7,8 @@ import type { MaskedMessages } from './masked-messages.ts'
 import type { Masker } from './masker.ts'
 
 /**
- * Returns the event as it is told. A new type of events does not compile without its case. What this run says is masked
- * where it is made; what a run inside a call says, only if its own agent has `redact`.
+ * Returns the event as its reader gets it. A new type of events does not compile without its case. What belongs to this
+ * run is masked where it is made; what belongs to a run inside a call, only if its own agent has `redact`.
  */
 export function maskedRunEvent(event: AgentEvent, masker: Masker, messages: MaskedMessages): AgentEvent {
   const isInside = event.path !== undefined
