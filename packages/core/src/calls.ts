@@ -17,13 +17,14 @@ export {
   activeContext,
   type CallFacts,
   type ExecutionFacts,
+  GUARD,
   inTrace,
   note,
+  noteEffect,
   Telemetry,
   traceIn,
 } from './telemetry/around.ts'
 export { checkTelemetry } from './telemetry/options.ts'
-export { GUARD } from './telemetry/semconv.ts'
 export { errorMessage } from './tool-call/no-result-message.ts'
 export { findTool, resolveAliases } from './vocabulary/aliases.ts'
 export { BrandedError, branded } from './vocabulary/brand.ts'

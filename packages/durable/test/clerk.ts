@@ -13,6 +13,7 @@ import {
   tool,
 } from '@meanwhile/core'
 import { eagerTools } from '@meanwhile/eager-tools'
+import { guard } from '@meanwhile/middleware'
 import { z } from 'zod'
 
 const EFFECTS: Readonly<Record<string, Effect>> = {
@@ -32,6 +33,14 @@ export function isRead({ tool }: { readonly tool: string }): boolean {
 }
 
 export type Line =
+  | { readonly at: 'check'; readonly run: string; readonly pid: number; readonly time: number }
+  | {
+      readonly at: 'verdict'
+      readonly run: string
+      readonly pid: number
+      readonly time: number
+      readonly pass: boolean
+    }
   | { readonly at: 'claim' | 'return' | 'asleep'; readonly run: string; readonly pid: number; readonly time: number }
   | {
       readonly at: 'start' | 'end' | 'undo'
@@ -114,6 +123,20 @@ const again: Middleware = {
 
 /** `held`: resolves when a stored checkpoint has the result of a reversible call. A model call that breaks off does so after that. */
 export function clerk(diary: Diary, isVaried: boolean, held: Promise<void> = Promise.resolve()): Agent {
+  return clerkWith(diary, { isVaried, held })
+}
+
+interface ClerkOptions {
+  readonly name?: string
+  readonly isVaried?: boolean
+  readonly held?: Promise<void>
+  readonly outermost?: readonly Middleware[]
+}
+
+function clerkWith(
+  diary: Diary,
+  { name = 'clerk', isVaried = false, held = Promise.resolve(), outermost = [] }: ClerkOptions,
+): Agent {
   const tools = Object.entries(EFFECTS).map(([name, effect]) =>
     tool({
       name,
@@ -149,7 +172,7 @@ export function clerk(diary: Diary, isVaried: boolean, held: Promise<void> = Pro
     return respond(...(isVaried ? varied(parts) : parts))
   }
   return createAgent({
-    name: 'clerk',
+    name,
     model: {
       provider: 'scripted',
       id: 'scripted-1',
@@ -164,8 +187,24 @@ export function clerk(diary: Diary, isVaried: boolean, held: Promise<void> = Pro
       },
     },
     tools: [...tools, ask],
-    middleware: [again, eagerTools()],
+    middleware: [...outermost, again, eagerTools()],
   })
+}
+
+/** The clerk with a guard. Its check is open until the diary has a verdict for the run. */
+export function guardedClerk(diary: Diary): Agent {
+  const guarded = guard({
+    timeout: Number.POSITIVE_INFINITY,
+    async input(_, { run, signal }) {
+      diary.write({ at: 'check', run: run.id, pid: process.pid, time: Date.now() })
+      for (;;) {
+        signal.throwIfAborted()
+        for (const line of diary.read()) if (line.at === 'verdict' && line.run === run.id) return { pass: line.pass }
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    },
+  })
+  return clerkWith(diary, { name: 'guarded', outermost: [guarded] })
 }
 
 export interface Verdict {

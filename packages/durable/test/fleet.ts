@@ -13,7 +13,7 @@ import { sized } from '@meanwhile/tests/size'
 import { Pool } from 'pg'
 import { type DurableRuns, durableRuns, setUpDurable } from '../src/index.ts'
 import { isTransient } from '../src/retryable-errors.ts'
-import { clerk, type Diary, diaryIn, judge, type Line, type Verdict } from './clerk.ts'
+import { clerk, type Diary, diaryIn, guardedClerk, judge, type Line, type Verdict } from './clerk.ts'
 import { testDatabase } from './database.ts'
 import { type DriverName, death, openEngine } from './drivers.ts'
 
@@ -119,7 +119,8 @@ export class Fleet {
     pool.on('error', () => {})
     await setUpDurable({ pool })
     const { engine, close } = await openEngine(options.driver, options.url)
-    const agents = [clerk(diaryIn(join(folder, 'nobody')), false)]
+    const nobody = diaryIn(join(folder, 'nobody'))
+    const agents = [clerk(nobody, false), guardedClerk(nobody)]
     const runs = durableRuns({ agents, store: postgresStore({ pool }), pool, engine })
     return new Fleet(options, folder, pool, runs, close)
   }

@@ -4,7 +4,7 @@ import type { Checkpoint, CheckpointStore } from '@meanwhile/core'
 import { postgresStore } from '@meanwhile/stores/postgres'
 import { Pool } from 'pg'
 import { durableRuns, type Engine } from '../src/index.ts'
-import { clerk, diaryIn } from './clerk.ts'
+import { clerk, diaryIn, guardedClerk } from './clerk.ts'
 import { openEngine } from './drivers.ts'
 import type { WorkerOrder } from './fleet.ts'
 
@@ -40,7 +40,7 @@ const held = new Promise<void>((resolve) => {
   isHeld = resolve
 })
 const runs = durableRuns({
-  agents: [clerk(diary, isVaried, held)],
+  agents: [clerk(diary, isVaried, held), guardedClerk(diary)],
   store: sleepy(postgresStore({ pool })),
   pool,
   engine: telling,

@@ -43,7 +43,7 @@ export { type OffloadToolResultsOptions, offloadToolResults } from './offload-to
 export { type PatchToolCallsOptions, patchToolCalls } from './patch-tool-calls.ts'
 export { type PlanTasksOptions, planTasks, type Task, type TaskStatus } from './plan-tasks.ts'
 export type { Secret } from './redact/masker.ts'
-export { type SecretPattern, secretPatterns } from './redact/secret-patterns.ts'
+export { addressPatterns, type SecretPattern, secretPatterns } from './redact/secret-patterns.ts'
 export { type RedactOptions, type RedactPlace, redact } from './redact.ts'
 export { type RetryAttempt, type RetryModelOptions, retryModel } from './retry-model.ts'
 export { type RetryToolOptions, retryTool, type ToolAttempt } from './retry-tool.ts'

@@ -31,7 +31,7 @@ import { memoryBackend } from './memory-backend.ts'
 import { maskedData } from './redact/masked-data.ts'
 import { MaskedStream } from './redact/masked-stream.ts'
 import { Masker } from './redact/masker.ts'
-import { secretPatterns } from './redact/secret-patterns.ts'
+import { addressPatterns, secretPatterns } from './redact/secret-patterns.ts'
 import { type RedactOptions, redact } from './redact.ts'
 import { summarize } from './summarize.ts'
 import { timeout } from './timeout.ts'
@@ -614,4 +614,64 @@ test('a message that has changed since it was sent is searched again (N56)', asy
   const responses = [respond(say('1')), respond(say('2')), respond(say('3'))]
   const { requests } = await ran(responses, {}, { middleware: [asking] })
   expect(requests[1]?.messages.map(({ content }) => content)).toEqual(['My key: [api-key]'])
+})
+
+test('mail and IP addresses are masked in any pieces, and what only looks like one is not (N56, N57)', () => {
+  const masker = new Masker(addressPatterns, ({ kind }) => `[${kind}]`)
+  const said: Readonly<Record<string, string>> = {
+    'Write to ada.lovelace+x@mail.example.co.uk, please.': 'Write to [mail-address], please.',
+    'At 192.168.0.1. Or 2001:db8::ff00:42:8329!': 'At [ip-address]. Or [ip-address]!',
+    '::1 and ::ffff:10.0.0.1 and fe80::1': '[ip-address] and [ip-address] and [ip-address]',
+    'At 12:30:45, version 1.2.300.4 of std::vector, a :: b, @ada and 1.2.3.4.5': '',
+  }
+  for (const [text, expected] of Object.entries(said)) {
+    expect(masker.mask(text)).toBe(expected || text)
+    const stream = new MaskedStream(masker, 100)
+    expect([...text].map((piece) => stream.push(piece)).join('') + stream.flush()).toBe(expected || text)
+  }
+})
+
+test('with persist the events of background work, progress, warnings, rejections and agents inside contain the masks (N56)', async () => {
+  const job = tool({
+    name: 'job',
+    description: 'Works.',
+    input: z.object({}),
+    background: true,
+    execute: async function* () {
+      yield { message: `with ${KEY}`, metadata: { key: KEY } }
+      return { key: KEY }
+    },
+  })
+  const quiet = tool({ name: 'quiet', description: 'q', input: z.object({}), execute: () => KEY })
+  const inner = createAgent({
+    name: 'inner',
+    description: 'i',
+    model: scriptedModel([respond(call('quiet')), respond(say(`It is ${KEY}.`, { deltas: 1 }))]),
+    tools: [quiet],
+  })
+  const warning: Middleware = {
+    name: 'warning',
+    beforeFinalAnswer(_, run) {
+      run.warn({ code: 'w', message: KEY })
+      return run.step === 2 ? { accept: false, feedback: `not ${KEY}` } : undefined
+    },
+  }
+  const { events } = await collect(
+    createAgent({
+      model: scriptedModel([
+        respond(call('job'), call('inner', { request: 'x' })),
+        respond(say('a')),
+        respond(say('b')),
+        respond(say('c')),
+      ]),
+      tools: [job as Tool, agentTool(inner) as Tool],
+      middleware: [redact({ persist: true }), warning],
+    }).stream('Hi'),
+  )
+  const told = new Set(events.map(({ type }) => type))
+  for (const type of ['tool-progress', 'background-end', 'warning', 'answer-rejected'] as const)
+    expect(told.has(type)).toBe(true)
+  // The text of a run inside is masked only if its own agent has `redact`, and what a run returns is its own.
+  const leaking = events.filter((event) => JSON.stringify(event).includes(KEY)).map(({ type }) => type)
+  expect([...new Set(leaking)]).toEqual(['text-delta', 'run-end'])
 })

@@ -1,21 +1,13 @@
 /** The middleware `redact()`: masks secrets in model requests, in model responses and in spans. */
 
-import {
-  type CaptureContent,
-  ConfigError,
-  checkOptions,
-  type Json,
-  type Middleware,
-  map,
-  messageOf,
-} from '@meanwhile/core'
+import { type CaptureContent, ConfigError, checkOptions, type Middleware, map, messageOf } from '@meanwhile/core'
 import { branded } from '@meanwhile/core/calls'
 import { checkCounts, checkFunctions } from './check-options.ts'
-import { DECIDED } from './decision-record.ts'
 import { maskedData } from './redact/masked-data.ts'
 import { maskedError } from './redact/masked-error.ts'
 import { maskedEvents } from './redact/masked-events.ts'
 import { MaskedMessages } from './redact/masked-messages.ts'
+import { maskedRunEvent } from './redact/masked-run-event.ts'
 import { Masker, type Secret } from './redact/masker.ts'
 import { type SecretPattern, secretPatterns } from './redact/secret-patterns.ts'
 
@@ -74,16 +66,7 @@ export function redact(options: RedactOptions = {}): Middleware {
     },
     ...(persist && {
       async *wrapAgent(setup, next) {
-        return yield* map(next(setup), (event) => {
-          // What is decided, what is asked, and results inside calls stay stored in threads, apart from the history.
-          if (event.type === 'custom' && event.name === DECIDED)
-            return { ...event, data: maskedData(masker, event.data) }
-          if (event.type === 'question') return { ...event, payload: maskedData(masker, event.payload) as Json }
-          const isInside = 'path' in event && event.path !== undefined
-          return isInside && (event.type === 'tool-end' || event.type === 'tool-settled')
-            ? { ...event, message: masked.result(event.message) }
-            : event
-        })
+        return yield* map(next(setup), (event) => maskedRunEvent(event, masker, masked))
       },
       beforeModel(state) {
         const messages = masked.history(state.messages)

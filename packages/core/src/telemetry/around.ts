@@ -21,6 +21,7 @@ import { conversationOf, link, note, type OpenSpan, type Scope, setAttributes, t
 import { type End, type FlowWork, traced, type Work } from './traced.ts'
 
 export type { CallFacts, ExecutionFacts } from './call-spans.ts'
+export { GUARD } from './semconv.ts'
 export { endSpan, note, type OpenSpan, startSpan } from './spans.ts'
 
 /** The kinds of work that core reports. */
@@ -59,6 +60,9 @@ export function traceIn(place: Context): Trace | undefined {
 export function inTrace<Result>(span: Trace | undefined, work: () => Result): Result {
   return context.with(span ? trace.setSpanContext(ROOT_CONTEXT, { ...span, isRemote: true }) : ROOT_CONTEXT, work)
 }
+
+/** Sets the effect of an execution on its span, once it is known. */
+export const noteEffect = (open: OpenSpan, effect: string): void => note(open, { 'meanwhile.tool.effect': effect })
 
 /** Sets on the span of a model attempt how long its first event took. Returns that, in seconds. */
 export function noteFirstChunk(open: OpenSpan): number {

@@ -53,7 +53,8 @@ export function messageHash(message: Message): string {
 
 /** Returns the input of a run as frozen messages. The caller's messages are not changed. */
 export function inputMessages(input: string | readonly Message[]): readonly Message[] {
-  checkInput(input)
+  if (typeof input !== 'string' && !Array.isArray(input)) throw new InputError('input', 'malformed')
+  if (input.length === 0) throw new InputError('input', 'empty')
   if (typeof input === 'string') return freeze([{ role: 'user', content: input }])
   return freeze(input.map((message, index) => (frozen.has(message) ? message : ownMessage(message, 'input', index))))
 }
@@ -77,11 +78,6 @@ function ownMessage(message: Message, given: InputError['given'], index?: number
     // It contains a function, a bigint or bytes, or is circular.
     throw new InputError(given, 'malformed', index, undefined, { cause })
   }
-}
-
-function checkInput(input: unknown): void {
-  if (typeof input !== 'string' && !Array.isArray(input)) throw new InputError('input', 'malformed')
-  if (input.length === 0) throw new InputError('input', 'empty')
 }
 
 /** Whether a value from outside has the shape of a message. */

@@ -22,7 +22,7 @@ export class MaskedMessages {
 
   /** Masks a history, including the inputs of its calls, because those calls have already been made. */
   history(messages: readonly Message[]): readonly Message[] {
-    return mapped(messages, (message) => this.#once(message))
+    return mapped(messages, (message) => this.one(message))
   }
 
   /** Masks the model's response, except the inputs of its calls. */
@@ -36,7 +36,8 @@ export class MaskedMessages {
     return output === message.output ? masked : { ...masked, output }
   }
 
-  #once(message: Message): Message {
+  /** Masks a message of a history. */
+  one(message: Message): Message {
     const masked = this.#known.get(message) ?? this.#message(message)
     // An object that is not frozen may change.
     if (Object.isFrozen(message)) this.#known.set(message, masked)

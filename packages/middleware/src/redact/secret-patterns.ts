@@ -59,6 +59,28 @@ export const secretPatterns: readonly SecretPattern[] = [
   },
 ]
 
+/** Addresses of people and machines: mail addresses, and IP addresses of both versions. Add them to {@link secretPatterns}. */
+export const addressPatterns: readonly SecretPattern[] = [
+  {
+    kind: 'mail-address',
+    pattern: anyOf(/[\w.%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,63}(?![\w-])/),
+  },
+  {
+    kind: 'ip-address',
+    pattern: anyOf(
+      /(?<!\d\.)(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d)/,
+      /(?:[0-9A-Fa-f]{0,4}:){2,7}(?:(?:\d{1,3}\.){3}\d{1,3}|[0-9A-Fa-f]{0,4})(?![\w:-]|\.\d)/,
+    ),
+    isSecret: isIpAddress,
+  },
+]
+
+/** Not a time of day, not a pair of colons, and not a version number with a part above 255. */
+function isIpAddress(text: string): boolean {
+  if (text.includes(':')) return text !== '::' && URL.canParse(`http://[${text}]`)
+  return text.split('.').every((part) => Number(part) <= 255)
+}
+
 function anyOf(...patterns: readonly RegExp[]): RegExp {
   return new RegExp(`${START}(?:${patterns.map(({ source }) => source).join('|')})`)
 }
