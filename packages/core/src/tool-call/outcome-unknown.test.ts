@@ -1,7 +1,7 @@
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { agentTool, createAgent, type Middleware, OutcomeUnknownError, tool } from '../index.ts'
-import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 
 /** A tool whose first executions lose their answer. */
 function send(losses = 1) {
