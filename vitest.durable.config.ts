@@ -10,7 +10,7 @@ export default defineConfig({
     exclude: configDefaults.exclude,
     provide: {
       sources: [
-        'packages/core/test/set-up-process.ts',
+        'packages/stores/test/set-up-process.ts',
         'packages/durable/test/worker-process.ts',
         'packages/threads/test/{frozen,turns,worker}-process.ts',
       ],

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { fileStore } from '@meanwhile/core/stores/file'
+import { fileStore } from '@meanwhile/stores/file'
 import { z } from 'zod'
 
 const [killed] = process.argv.slice(2) // the folder of the store, in the process that is killed

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { call, respond, type ScriptResponse, say } from '@meanwhile/assemble/testing'
 import { type Agent, createAgent, interrupt, tool } from '@meanwhile/core'
-import { fileStore } from '@meanwhile/core/stores/file'
+import { fileStore } from '@meanwhile/stores/file'
 import { z } from 'zod'
 import { modelOr } from './shared/model.ts'
 

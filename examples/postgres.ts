@@ -3,8 +3,8 @@
 
 import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, interrupt, tool } from '@meanwhile/core'
-import { postgresStore, setUpPostgres } from '@meanwhile/core/stores/postgres'
 import { NoPostgresError, startCluster } from '@meanwhile/postgres-cluster'
+import { postgresStore, setUpPostgres } from '@meanwhile/stores/postgres'
 import { Pool } from 'pg'
 import { z } from 'zod'
 

@@ -3,7 +3,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { call, respond, say } from '@meanwhile/assemble/testing'
-import { createAgent, tool } from '@meanwhile/core'
+import { createAgent, RunAbortedError, tool } from '@meanwhile/core'
 import { MultiBar, Presets, type SingleBar } from 'cli-progress'
 import { z } from 'zod'
 import { modelOr } from './shared/model.ts'
@@ -35,9 +35,15 @@ const bars = new MultiBar({ format: '{bar} {percentage} % {file}', noTTYOutput: 
 const barOf = new Map<string, SingleBar>()
 
 const run = agent.stream('Download maps.zip and pictures-of-the-sea.zip, both at once.', { signal: stop.signal })
-for await (const event of run) {
-  if (event.type === 'tool-start') barOf.set(event.callId, bars.create(1, 0, { file: event.call.name }))
-  if (event.type === 'tool-progress') barOf.get(event.callId)?.update(event.progress ?? 0, { file: event.message })
+try {
+  for await (const event of run) {
+    if (event.type === 'tool-start') barOf.set(event.callId, bars.create(1, 0, { file: event.call.name }))
+    if (event.type === 'tool-progress') barOf.get(event.callId)?.update(event.progress ?? 0, { file: event.message })
+  }
+  bars.stop()
+  console.log((await run.result).text)
+} catch (error) {
+  bars.stop()
+  if (!(error instanceof RunAbortedError)) throw error
+  process.exitCode = 130
 }
-bars.stop()
-console.log((await run.result).text)

@@ -2,6 +2,6 @@
 
 import { test } from 'node:test'
 import { memoryStore } from '@meanwhile/core'
-import { storeContract } from '@meanwhile/core/stores/contract'
+import { storeContract } from '@meanwhile/stores/contract'
 
 for (const { name, run } of storeContract(() => ({ store: memoryStore() }))) await test(name, run)

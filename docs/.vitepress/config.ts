@@ -49,6 +49,7 @@ const sidebar = [
     page('Conversations', '/conversations'),
     page('Chat UI', '/chat-ui'),
     page('Approval and questions', '/approval'),
+    page('Guards', '/guards'),
     page('Images and files', '/files'),
     page('Remember across conversations', '/remember'),
     page('Answer from documents', '/documents'),

@@ -53,14 +53,6 @@ const layering = [
     ...importsOnly('agent-tool', centre),
     to: { path: `^${core}/`, pathNot: `^${core}/((${['agent-tool', ...centre].join('|')})/|agent\\.ts$)` },
   },
-  // They need Node, which the other doors of core do not.
-  importsOnly('stores', ['vocabulary', 'flow']),
-  {
-    name: 'stores-are-doors-of-their-own',
-    severity: 'error',
-    from: { path: `^${core}/`, pathNot: [tests, `^${core}/stores/`] },
-    to: { path: `^${core}/stores/` },
-  },
 ]
 
 /** @type {import('dependency-cruiser').IConfiguration} */
@@ -83,7 +75,10 @@ module.exports = {
     {
       name: 'plug-ins-import-core-only',
       severity: 'error',
-      from: { path: '^packages/(?!(?:core|models|eager-tools|harness|ui|devtools)/)([^/]+)/src/', pathNot: tests },
+      from: {
+        path: '^packages/(?!(?:core|models|eager-tools|harness|threads|durable|ui|devtools)/)([^/]+)/src/',
+        pathNot: tests,
+      },
       to: { path: '^(packages|apps|examples)/', pathNot: '^packages/(core|$1)/' },
     },
     {
@@ -91,6 +86,12 @@ module.exports = {
       severity: 'error',
       from: { path: '^packages/(models|eager-tools|harness)/src/', pathNot: tests },
       to: { path: '^(packages|apps|examples)/', pathNot: '^packages/(core|assemble|$1)/' },
+    },
+    {
+      name: 'what-has-tables-also-imports-stores',
+      severity: 'error',
+      from: { path: '^packages/(threads|durable)/src/', pathNot: tests },
+      to: { path: '^(packages|apps|examples)/', pathNot: '^packages/(core|stores|$1)/' },
     },
     {
       name: 'devtools-import-a-decoder-and-the-makespan-only',
@@ -135,12 +136,12 @@ module.exports = {
       to: { path: '^packages/ui/src/(ai-sdk|ag-ui)/|(^|/)node_modules/(ai|@ag-ui)/' },
     },
     {
-      name: 'tests-import-core-assemble-and-harness-only',
+      name: 'tests-import-core-assemble-stores-and-harness-only',
       severity: 'error',
       from: { path: `^packages/(?!ui/)([^/]+)/src/.*${tests}` },
       to: {
         path: '^(packages|apps|examples)/',
-        pathNot: ['^packages/(core|assemble|harness|$1)/', '^apps/postgres-cluster/', '^apps/tests/support/'],
+        pathNot: ['^packages/(core|assemble|stores|harness|$1)/', '^apps/postgres-cluster/', '^apps/tests/support/'],
       },
     },
     {
@@ -160,7 +161,7 @@ module.exports = {
       name: 'core-runs-on-opentelemetry-api-alone',
       comment: 'At run time core imports nothing else, so that it is light and bundles for the browser.',
       severity: 'error',
-      from: { path: '^packages/core/src/', pathNot: [tests, '^packages/core/src/stores/'] },
+      from: { path: '^packages/core/src/', pathNot: tests },
       to: {
         pathNot: ['^packages/', '(^|/)node_modules/@opentelemetry/api/'],
         dependencyTypesNot: ['type-only'],

@@ -1,6 +1,6 @@
 /**
- * Functions for packages that decide about calls, or change requests, in the same way as core: they judge and answer calls, check values and follow
- * signals. Packages that start calls in the loop of another library also read its stream and write its spans with these classes.
+ * Functions for packages that decide about calls, change requests or store checkpoints in the same way as core: they judge and answer calls, check
+ * values and follow signals. Packages that start calls in the loop of another library also read its stream and write its spans with these classes.
  *
  * Not for applications: this entry may change in a minor version.
  */
@@ -8,25 +8,28 @@
 export { checkedNeeds } from './execution/needs.ts'
 export { turnIfDue } from './flow/event-loop.ts'
 export { follow } from './flow/follow.ts'
-export { unheard } from './flow/unheard.ts'
+export { unlessAborted } from './flow/grace.ts'
+export { coming, unheard } from './flow/unheard.ts'
 export { withOutputTool } from './output/output.ts'
-export { answeredPayloads, requestedInput } from './run/run-view.ts'
+export { answeredPayloads, inSpan, isProvisional, requestedInput } from './run/run-view.ts'
 export { agentRunBy, type CallEffect, isJudgedByInput, judgeCall } from './state/call-effect.ts'
 export {
   activeContext,
   type CallFacts,
   type ExecutionFacts,
   inTrace,
-  noteEffect,
+  note,
   Telemetry,
   traceIn,
 } from './telemetry/around.ts'
 export { checkTelemetry } from './telemetry/options.ts'
+export { GUARD } from './telemetry/semconv.ts'
 export { errorMessage } from './tool-call/no-result-message.ts'
 export { findTool, resolveAliases } from './vocabulary/aliases.ts'
 export { BrandedError, branded } from './vocabulary/brand.ts'
 export { sameCall, sameInput } from './vocabulary/canonical.ts'
 export { checkedInput, unwrapJson, withChecked } from './vocabulary/checked-input.ts'
+export { readCheckpoint, writtenCheckpoint } from './vocabulary/checkpoint-store.ts'
 export { hash } from './vocabulary/hash.ts'
 export { openCalls, userMessage } from './vocabulary/history.ts'
 export { asJson, isRecord } from './vocabulary/json.ts'

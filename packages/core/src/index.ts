@@ -18,13 +18,13 @@ export type { CallOptions, SideRequest } from './vocabulary/call-options.ts'
 export type { CancelMode, CancelOptions } from './vocabulary/cancel.ts'
 export * from './vocabulary/checkpoint-errors.ts'
 export type { CheckpointStore, StoredCheckpoint } from './vocabulary/checkpoint-store.ts'
-export { ContextError } from './vocabulary/context-error.ts'
 export { type ExecutedTool, type ToolOptions, tool } from './vocabulary/define-tool.ts'
 export type { Effect } from './vocabulary/effect.ts'
 export {
   AgentError,
   AnswerError,
   ConfigError,
+  ContextError,
   HistoryError,
   InputError,
   type Issue,

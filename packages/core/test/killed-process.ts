@@ -4,7 +4,7 @@ import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { call, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { type Agent, createAgent, type Effect, tool } from '@meanwhile/core'
-import { fileStore } from '@meanwhile/core/stores/file'
+import { fileStore } from '@meanwhile/stores/file'
 import { z } from 'zod'
 import { startingEarly } from './early-calls.ts'
 

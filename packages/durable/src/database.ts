@@ -5,18 +5,19 @@ import {
   openPostgres,
   type PostgresClient,
   type PostgresRow,
+  type PostgresSchema,
   postgresCode,
   quotedSchema,
   readOnPrimary,
   setUpPostgres,
-} from '@meanwhile/core/stores/postgres'
+} from '@meanwhile/stores/postgres'
 import { DurableError, DurableSetUpError, DurableStoreError } from './errors.ts'
 
 /** A `Pool` of `pg`. */
 export interface PostgresPool extends PostgresClient {
   /** Whether `end` was called. Then durable runs close their listening connection, so that `end` can resolve. */
   readonly ending?: boolean
-  /** For transactions and `LISTEN`, which need their own connection. */
+  /** For `LISTEN`, which needs its own connection. */
   connect(): Promise<PostgresConnection>
 }
 
@@ -39,7 +40,8 @@ export class Database {
   readonly pool: PostgresPool
   readonly schema: string
   /** Runs a function that may lose its connection. Repeats it after a lost connection, and on a server that has become a standby. */
-  readonly retry: <Result>(act: () => Promise<Result>) => Promise<Result>
+  readonly retry: PostgresSchema['again']
+  readonly #opened: PostgresSchema
 
   /** @throws {ConfigError} `pool` is not a pool, or `schema` is not a valid name. */
   constructor(pool: PostgresPool, schema = 'meanwhile') {
@@ -48,7 +50,8 @@ export class Database {
     this.pool = pool
     this.schema = schema
     // Fewer than the stores have, so that callers learn of a failure soon. Engines, readers and waiters try again by themselves.
-    this.retry = openPostgres({ pool, schema, retries: 3 }, 'setUpDurable').again
+    this.#opened = openPostgres({ pool, schema, retries: 3 }, 'setUpDurable')
+    this.retry = this.#opened.again
   }
 
   /** The quoted name of a table, with its schema. */
@@ -62,7 +65,7 @@ export class Database {
    * @throws {DurableStoreError} The database has failed.
    */
   async query(text: string, values: unknown[] = []): Promise<readonly PostgresRow[]> {
-    return await this.retry(() => this.withNamedErrors(async () => (await this.pool.query(text, values)).rows))
+    return await this.withNamedErrors(() => this.#opened.query(text, values))
   }
 
   /** Runs a SELECT as `query` does. A former primary refuses it, because it has old rows. */
@@ -70,28 +73,9 @@ export class Database {
     return await this.query(readOnPrimary(this.table('runs'), select), values)
   }
 
-  /** Runs `work` in a transaction, and again if the connection is lost. If `work` throws, nothing is changed. */
-  async transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
-    return await this.retry(() => this.#transactionOnce(work))
-  }
-
-  async #transactionOnce<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
-    const connection = await this.withNamedErrors(() => this.pool.connect())
-    const query: Query = (text, values = []) =>
-      this.withNamedErrors(async () => (await connection.query(text, values)).rows)
-    let isBroken = true
-    connection.on('error', ignored)
-    try {
-      await query(BEGIN)
-      const result = await work(query)
-      await query('COMMIT')
-      isBroken = false
-      return result
-    } finally {
-      connection.off('error', ignored)
-      // The server rolls back the open transaction of a closed connection.
-      connection.release(isBroken)
-    }
+  /** Runs these statements unless a table has this name. Any number of processes may do this at the same time. Throws the errors of `query`. */
+  async setUp(last: string, statements: string): Promise<void> {
+    await this.withNamedErrors(() => this.#opened.setUp(last, statements))
   }
 
   /**
@@ -104,20 +88,13 @@ export class Database {
       return await act()
     } catch (cause) {
       if (cause instanceof DurableError || cause instanceof ConfigError) throw cause
-      const problem = this.pool.ending ? ENDED : SET_UP_FAULTS[postgresCode(cause)]
-      if (problem === undefined) throw new DurableStoreError(postgresCode(cause), { cause })
+      const code = postgresCode(cause instanceof CheckpointStoreError ? cause.cause : cause)
+      const problem = this.pool.ending ? ENDED : SET_UP_FAULTS[code]
+      if (problem === undefined) throw new DurableStoreError(code, { cause })
       throw new DurableSetUpError(`schema "${this.schema}": ${problem}`, { cause })
     }
   }
 }
-
-/** If this process freezes in the middle of a transaction, the server closes its connection, which frees the rows. */
-const BEGIN = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'`
-
-/** The running statement rejects, too. Without an `error` listener a lost connection would end the process. */
-function ignored(): void {}
-
-export type Query = (text: string, values?: unknown[]) => Promise<readonly PostgresRow[]>
 
 /**
  * Makes the tables of durable runs and the table of checkpoints, if they are missing. Any number of processes may call it at once.
@@ -130,17 +107,8 @@ export async function setUpDurable(options: { readonly pool: PostgresPool; reado
   if (options === undefined) throw new ConfigError('options', 'must be an object')
   const { pool, schema } = options
   const database = new Database(pool, schema)
-  try {
-    await setUpPostgres({ pool, schema: database.schema })
-  } catch (cause) {
-    if (cause instanceof CheckpointStoreError) throw new DurableSetUpError(cause.message, { cause })
-    throw new DurableStoreError(postgresCode(cause), { cause })
-  }
-  await database.transaction(async (query) => {
-    // Two transactions that make a table at once conflict, in spite of IF NOT EXISTS.
-    await query(`SELECT pg_advisory_xact_lock(hashtext('@meanwhile/durable'))`)
-    await query(durableSchema(database.schema))
-  })
+  await database.withNamedErrors(() => setUpPostgres({ pool, schema: database.schema }))
+  await database.setUp('events', durableSchema(database.schema))
   for (const [name, columns] of Object.entries(COLUMNS))
     await database.query(`SELECT ${columns} FROM "${database.schema}".${name} LIMIT 0`)
 }
@@ -154,7 +122,7 @@ const COLUMNS = {
 
 /**
  * Returns the statements of {@link setUpDurable} as text, for your own migration tool. The statements for the table of checkpoints are
- * `postgresSchema` of `@meanwhile/core/stores/postgres`.
+ * `postgresSchema` of `@meanwhile/stores/postgres`.
  * @throws {ConfigError} `schema` is not a valid name.
  */
 export function durableSchema(schema?: string): string {

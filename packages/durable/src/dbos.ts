@@ -182,13 +182,11 @@ function workerEngine(
   return {
     wake,
     async setUp() {
-      await database.transaction(async (query) => {
-        await query(`SELECT pg_advisory_xact_lock(hashtext('@meanwhile/durable'))`)
-        await query(`CREATE SCHEMA IF NOT EXISTS "${database.schema}"`)
-        await query(
-          `CREATE TABLE IF NOT EXISTS ${table} (id text COLLATE "C" PRIMARY KEY, seen_at timestamptz NOT NULL)`,
-        )
-      })
+      await database.setUp(
+        'dbos_workers',
+        `CREATE SCHEMA IF NOT EXISTS "${database.schema}";
+        CREATE TABLE IF NOT EXISTS ${table} (id text COLLATE "C" PRIMARY KEY, seen_at timestamptz NOT NULL);`,
+      )
     },
     async work(advance, { concurrency }): Promise<EngineWorker> {
       if (DBOS.executorID === 'local')

@@ -1,6 +1,6 @@
 import { call, fail, respond, say, wait } from '@meanwhile/assemble/testing'
 import { type Agent, createAgent, interrupt, type Message, textOf, tool } from '@meanwhile/core'
-import { postgresStore } from '@meanwhile/core/stores/postgres'
+import { postgresStore } from '@meanwhile/stores/postgres'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { all, fold, manualEngine, scripted, testRuns } from '../test/runs.ts'

@@ -1,6 +1,6 @@
 import { call, respond, say } from '@meanwhile/assemble/testing'
 import { type CheckpointStore, textOf } from '@meanwhile/core'
-import { postgresStore } from '@meanwhile/core/stores/postgres'
+import { postgresStore } from '@meanwhile/stores/postgres'
 import { expect, test } from 'vitest'
 import { QUESTION, recordedRuns } from '../test/recorded-runs.ts'
 import { all, status } from '../test/runs.ts'

@@ -1,6 +1,6 @@
 import { respond, say } from '@meanwhile/assemble/testing'
 import { createAgent } from '@meanwhile/core'
-import { postgresStore } from '@meanwhile/core/stores/postgres'
+import { postgresStore } from '@meanwhile/stores/postgres'
 import { expect, test } from 'vitest'
 import { scripted, status, testRuns } from '../test/runs.ts'
 

@@ -4,7 +4,7 @@
  */
 
 import type { AgentEvent, Message } from '@meanwhile/core'
-import { postgresCode } from '@meanwhile/core/stores/postgres'
+import { postgresCode } from '@meanwhile/stores/postgres'
 import type { Changes } from './changes.ts'
 import { type Database, UNSYNCED } from './database.ts'
 import type { RunStopped } from './durable-run.ts'

@@ -1,6 +1,6 @@
 import { call, respond, type ScriptResponse, say, wait } from '@meanwhile/assemble/testing'
 import { type Agent, createAgent, interrupt, textOf, tool } from '@meanwhile/core'
-import { postgresStore } from '@meanwhile/core/stores/postgres'
+import { postgresStore } from '@meanwhile/stores/postgres'
 import { Pool } from 'pg'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'

@@ -1,7 +1,7 @@
 import { call, respond, say, wait } from '@meanwhile/assemble/testing'
 import { createAgent, type Message, textOf, tool } from '@meanwhile/core'
-import { postgresStore } from '@meanwhile/core/stores/postgres'
 import { type CuttingProxy, cuttingProxy } from '@meanwhile/postgres-cluster'
+import { postgresStore } from '@meanwhile/stores/postgres'
 import { Pool } from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'

@@ -1,7 +1,7 @@
 import { call, respond, say, wait } from '@meanwhile/assemble/testing'
 import { createAgent, textOf, tool } from '@meanwhile/core'
-import { postgresStore } from '@meanwhile/core/stores/postgres'
 import { type Pooler, transactionPooler } from '@meanwhile/postgres-cluster'
+import { postgresStore } from '@meanwhile/stores/postgres'
 import { Pool } from 'pg'
 import { beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'

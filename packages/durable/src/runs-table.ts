@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { Answers, CancelMode, Effect, Json, UserMessage } from '@meanwhile/core'
-import { type PostgresRow, postgresCode, postgresKey } from '@meanwhile/core/stores/postgres'
+import { type PostgresRow, postgresCode, postgresKey } from '@meanwhile/stores/postgres'
 import { type Database, UNSYNCED } from './database.ts'
 import type { DurableRun, EndStatus, RunStatus } from './durable-run.ts'
 import { type ErrorInfo, UnknownRunError } from './errors.ts'

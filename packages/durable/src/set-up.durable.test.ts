@@ -1,4 +1,4 @@
-import { postgresStore } from '@meanwhile/core/stores/postgres'
+import { postgresStore } from '@meanwhile/stores/postgres'
 import { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import { recordedRuns, TWO_STEPS } from '../test/recorded-runs.ts'

@@ -1,5 +1,5 @@
 import { call, respond, say } from '@meanwhile/assemble/testing'
-import { postgresStore } from '@meanwhile/core/stores/postgres'
+import { postgresStore } from '@meanwhile/stores/postgres'
 import { expect, test } from 'vitest'
 import { recordedRuns } from '../test/recorded-runs.ts'
 import type { PostgresPool } from './index.ts'

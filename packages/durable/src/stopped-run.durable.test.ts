@@ -1,6 +1,6 @@
 import { call, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { type Agent, createAgent, interrupt, type Message, textOf, tool } from '@meanwhile/core'
-import { postgresStore } from '@meanwhile/core/stores/postgres'
+import { postgresStore } from '@meanwhile/stores/postgres'
 import type { Pool } from 'pg'
 import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'

@@ -1,6 +1,6 @@
 import { call, respond, say } from '@meanwhile/assemble/testing'
 import { createAgent, tool } from '@meanwhile/core'
-import { postgresStore } from '@meanwhile/core/stores/postgres'
+import { postgresStore } from '@meanwhile/stores/postgres'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { QUESTION, recordedRuns, TWO_STEPS } from '../test/recorded-runs.ts'

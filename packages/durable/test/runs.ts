@@ -2,7 +2,7 @@
 
 import { respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/assemble/testing'
 import type { Agent, AgentEvent, Message, Model } from '@meanwhile/core'
-import { postgresStore } from '@meanwhile/core/stores/postgres'
+import { postgresStore } from '@meanwhile/stores/postgres'
 import type { Pool } from 'pg'
 import { afterEach, beforeEach, expect, vi } from 'vitest'
 import {

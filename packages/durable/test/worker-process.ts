@@ -1,7 +1,7 @@
 /** A worker that a test kills: its argument is its {@link WorkerOrder} as JSON. */
 
 import type { Checkpoint, CheckpointStore } from '@meanwhile/core'
-import { postgresStore } from '@meanwhile/core/stores/postgres'
+import { postgresStore } from '@meanwhile/stores/postgres'
 import { Pool } from 'pg'
 import { durableRuns, type Engine } from '../src/index.ts'
 import { clerk, diaryIn } from './clerk.ts'

@@ -54,7 +54,8 @@ test('a model call over the limit ends the run with CallLimitError (N13)', async
 test('a run within its limits is unchanged (N13)', async () => {
   const limits = { modelCalls: 2, toolCalls: 1, perTool: { look: 1 }, tokens: 100 }
   for (const onLimit of ['error', 'answer'] as const) {
-    const { result } = await ran([looks(1), done], { ...limits, onLimit })
+    const used = respond(call('look', { n: 1 }), end({ usage: { inputTokens: 40, outputTokens: 10 } }))
+    const { result } = await ran([used, done], { ...limits, onLimit })
     expect(result).toMatchObject({ text: 'Done.', stopReason: 'answer', steps: 2, warnings: [] })
   }
 })
@@ -77,6 +78,15 @@ test('tokens are those of the model calls so far (N13)', async () => {
   const { error, requests } = await ran([used(1), used(2), used(3), done], { tokens: 100 })
   expect(error).toMatchObject({ limit: 'tokens', max: 100, message: 'the limit of tokens is reached (100)' })
   expect(requests).toHaveLength(2)
+})
+
+test('a limit of tokens warns once if the model reports none (N13)', async () => {
+  const { result } = await ran([looks(1), looks(2), done], { tokens: 1 })
+  const message = 'the model reports no tokens, so the limit of 1 tokens does not apply'
+  expect(result).toMatchObject({
+    text: 'Done.',
+    warnings: [{ code: 'tokens-unknown', message, source: 'call-limits' }],
+  })
 })
 
 test('with answer a call over the limit gets an error result and is not run, and the run continues (N13)', async () => {

@@ -36,7 +36,7 @@ export interface CallLimitsOptions extends MayBeMissing {
   readonly perResponse?: number
   /**
    * The maximum of input and output tokens together, as the provider reports them. Checked before each model call, so
-   * the last call may exceed the limit.
+   * the last call may exceed the limit. If the model reports none, there is a warning `tokens-unknown`, and no limit.
    */
   readonly tokens?: number
   /** What happens at any other limit. Default `error`. */
@@ -94,6 +94,7 @@ export function callLimits(options: CallLimitsOptions): Middleware {
   const saved = runLocal({ key: 'call-limits', schema: schemaOf(isSavedCounts), initial: NOTHING })
   const counts = runLocal(() => new StepCounts())
   const last = runLocal(() => ({ begun: false }))
+  const warned = runLocal(() => ({ once: false }))
   const of = (run: Run) => counts(run).of(saved(run), run.step)
 
   function modelLimit(run: Run): CallLimitError | undefined {
@@ -101,6 +102,23 @@ export function callLimits(options: CallLimitsOptions): Middleware {
       return new CallLimitError('modelCalls', modelCalls)
     if (tokens !== undefined && tokensOf(run.usage) >= tokens) return new CallLimitError('tokens', tokens)
     return undefined
+  }
+
+  function warnWithoutTokens(run: Run): void {
+    const { inputTokens, outputTokens } = run.usage
+    if (
+      tokens === undefined ||
+      run.step === 1 ||
+      warned(run).once ||
+      inputTokens !== undefined ||
+      outputTokens !== undefined
+    )
+      return
+    warned(run).once = true
+    run.warn({
+      code: 'tokens-unknown',
+      message: `the model reports no tokens, so the limit of ${tokens} tokens does not apply`,
+    })
   }
 
   /** The limit of the tool with this name, which may be given under an alias. */
@@ -202,6 +220,7 @@ export function callLimits(options: CallLimitsOptions): Middleware {
     wrapModel(request, next, run) {
       const step = of(run)
       const over = modelLimit(run)
+      warnWithoutTokens(run)
       if (over && (onLimit === 'error' || step.isClosed || last(run).begun)) throw over
       step.callsModel()
       if (over) return closing(request, next, run, over)

@@ -1,6 +1,6 @@
 import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { contextOf, createAgent, type Message, tool } from '@meanwhile/core'
-import { postgresStore } from '@meanwhile/core/stores/postgres'
+import { postgresStore } from '@meanwhile/stores/postgres'
 import { context, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'

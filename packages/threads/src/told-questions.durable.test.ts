@@ -1,4 +1,4 @@
-import { postgresStore } from '@meanwhile/core/stores/postgres'
+import { postgresStore } from '@meanwhile/stores/postgres'
 import { expect, test } from 'vitest'
 import { memoryEngine, tables } from '../test/runs.ts'
 import { answersOf, asking, dying, toldIn } from '../test/told-questions.ts'

@@ -1,8 +1,8 @@
 /** Opens threads whose turns are durable runs on pg-boss, as each process of a cluster does. */
 
-import { postgresStore } from '@meanwhile/core/stores/postgres'
 import { type DurableRuns, durableRuns, setUpDurable } from '@meanwhile/durable'
 import { pgBossEngine } from '@meanwhile/durable/pg-boss'
+import { postgresStore } from '@meanwhile/stores/postgres'
 import { Pool } from 'pg'
 import { PgBoss } from 'pg-boss'
 import { createThreads, type Threads } from '../src/index.ts'

@@ -1,7 +1,6 @@
 /** Tables for threads with durable runs, created before each test. */
 
 import type { Agent } from '@meanwhile/core'
-import { postgresStore } from '@meanwhile/core/stores/postgres'
 import {
   type DurableOptions,
   type DurableRuns,
@@ -13,6 +12,7 @@ import {
 } from '@meanwhile/durable'
 import { memoryEngine } from '@meanwhile/durable/testing'
 import { ownDatabase } from '@meanwhile/postgres-cluster/testing'
+import { postgresStore } from '@meanwhile/stores/postgres'
 import { Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import type { ThreadStore } from '../src/index.ts'

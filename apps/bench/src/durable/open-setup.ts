@@ -2,9 +2,9 @@
 
 import { join } from 'node:path'
 import { type CheckpointStore, memoryStore } from '@meanwhile/core'
-import { postgresStore } from '@meanwhile/core/stores/postgres'
-import { sqliteStore } from '@meanwhile/core/stores/sqlite'
 import { durableRuns, setUpDurable } from '@meanwhile/durable'
+import { postgresStore } from '@meanwhile/stores/postgres'
+import { sqliteStore } from '@meanwhile/stores/sqlite'
 import { Pool } from 'pg'
 import { countedStore } from '../counted-store.ts'
 import { commitsIn } from './commits.ts'

@@ -42,10 +42,17 @@ interface Execution extends Asked {
   readonly early: boolean
 }
 
+export interface TrialOptions {
+  readonly effect: Effect
+  readonly turns: number
+  /** The outermost middleware. */
+  readonly outermost?: Middleware
+}
+
 /** Runs the script to its end, however it ends; `executor` starts tools early; without it nothing does. */
 export async function trial(
   script: Script,
-  { effect, turns }: { readonly effect: Effect; readonly turns: number },
+  { effect, turns, outermost }: TrialOptions,
   executor?: Middleware,
 ): Promise<Trial> {
   const executions: Execution[] = []
@@ -126,6 +133,7 @@ export async function trial(
     tools,
     ...(does === 'hangs' && { grace: 1 }),
     middleware: [
+      ...(outermost ? [outermost] : []),
       ...(script.again ? [again(script.again === 'failover' ? other : undefined)] : []),
       ...(executor ? [executor] : []),
       ...(script.guard ? [{ name: 'guard', ...script.guard }] : []),

@@ -2,8 +2,8 @@
 
 import { join } from 'node:path'
 import { type Agent, type CheckpointStore, createAgent } from '@meanwhile/core'
-import { sqliteStore } from '@meanwhile/core/stores/sqlite'
 import { clock } from '@meanwhile/harness/server'
+import { sqliteStore } from '@meanwhile/stores/sqlite'
 import { createThreads, type ThreadStore } from '@meanwhile/threads'
 import { sqliteThreads } from '@meanwhile/threads/sqlite'
 import { modelOf } from '../agents.ts'

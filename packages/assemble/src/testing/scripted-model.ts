@@ -75,7 +75,10 @@ export function scriptedModel(
 
 /** For callers without types: a single step, or the argument of `mockModels`, would otherwise only fail at a request, with an unclear error. */
 function checkScript(responses: readonly ScriptedResponse[]): void {
-  if (!Array.isArray(responses)) throw new ScriptError('a script is a list of responses: scriptedModel([respond(…)])')
+  if (!Array.isArray(responses))
+    throw new ScriptError(
+      'a script is a list of responses, or of functions that return one: scriptedModel([respond(…), (request) => respond(…)])',
+    )
   const wrong = responses.findIndex((one: unknown) => typeof one !== 'function' && !(isRecord(one) && 'steps' in one))
   if (wrong >= 0) throw new ScriptError(`response ${wrong + 1} of the script was not made by respond(…)`)
 }

@@ -3,7 +3,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { UserContext } from '../state/user-context.ts'
 import type { AgentConfig } from '../vocabulary/agent-config.ts'
-import { ContextError } from '../vocabulary/context-error.ts'
+import { ContextError } from '../vocabulary/errors.ts'
 
 /** A schema whose value all runs of the agent in one calling run share, so that it is checked only once. */
 export type ContextWithin = StandardSchemaV1<unknown, UserContext>

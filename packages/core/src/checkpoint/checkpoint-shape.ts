@@ -108,11 +108,7 @@ const INTERRUPT: Shape<PendingInterrupt> = {
   answerSchema: optional(isRecord),
 }
 
-const ASKED: Shape<Asked> = {
-  answers: Array.isArray,
-  payloads: Array.isArray,
-  past: isCount,
-}
+const ASKED: Shape<Asked> = { answers: Array.isArray, payloads: Array.isArray, past: isCount }
 
 const UNDO: Shape<SavedUndo> = { key: isText, id: isText, tool: isText, hasEnded: optional(isFlag) }
 
@@ -137,6 +133,7 @@ const CHECKPOINT: Shape<Omit<Checkpoint, 'format' | 'revision' | 'checksum'>> = 
   conversationId: optional(isText),
   trace: optional(isRecord),
   result: optional(shaped(RESULT)),
+  failure: optional(isRecord),
   steps: shaped(STEPS),
   calls: listOf(shaped(CALL)),
   undos: listOf(shaped(UNDO)),

@@ -1,6 +1,6 @@
+import { storeContract } from '@meanwhile/stores/contract'
 import { expect, test, vi } from 'vitest'
 import { memoryStore } from '../index.ts'
-import { storeContract } from '../stores/contract.ts'
 
 for (const { name, run } of storeContract(() => ({ store: memoryStore() })))
   test(`memory: ${name}`, () => expectDone(run))

@@ -25,7 +25,7 @@ import { signed } from './checksum.ts'
 export function checkpointOf(
   run: RunState,
   status: Checkpoint['status'],
-  end?: Partial<Unwritten<Pick<Checkpoint, 'messages' | 'result' | 'trace'>>>,
+  end?: Partial<Unwritten<Pick<Checkpoint, 'messages' | 'result' | 'trace' | 'failure'>>>,
 ): Checkpoint {
   try {
     const { messages, ...state } = { ...stateOf(run, status), ...end }

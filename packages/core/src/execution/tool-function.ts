@@ -11,7 +11,7 @@ import type { CallEntry } from '../state/call-entry.ts'
 import type { Execution } from '../state/execution.ts'
 import type { Given } from '../state/rest.ts'
 import type { Slot } from '../state/turns.ts'
-import { noteEffect } from '../telemetry/around.ts'
+import { note } from '../telemetry/around.ts'
 import { branded, hasClass } from '../vocabulary/brand.ts'
 import { checkedInput, checkedOf, described } from '../vocabulary/checked-input.ts'
 import { conflictOf } from '../vocabulary/copies.ts'
@@ -104,7 +104,7 @@ function judge<Result>(place: InSlot<Result>, { open }: Execution, tool: Tool, i
   if (problem !== undefined) host.warn?.(`what ${tool.name} does: ${problem}`)
   const mayBeEarly = entry.most.allow?.(input, entry.call.input) !== false && isWithin(does, entry.most)
   entry.decide(movedTo(entry.state, invocation, 'judged', { ...does, mayBeEarly }))
-  noteEffect(open, does.effect)
+  note(open, { 'meanwhile.tool.effect': does.effect })
 }
 
 /** Resolves when the execution has its turn and this is saved. From then on the call may have happened. */

@@ -11,22 +11,38 @@ export type Flow<Event, Result> = AsyncGenerator<Event, Result, undefined>
  */
 export function cancelable<Event, Result>(flow: Flow<Event, Result>, cancel: () => void): Flow<Event, Result> {
   let over = false
+  const ended = () => {
+    over = true
+  }
+  const same = observed(flow, ({ done }) => done && ended(), ended)
+  return byHand({
+    ...same,
+    return(value) {
+      if (!over) cancel()
+      return same.return(value)
+    },
+  })
+}
+
+/** Returns the same flow. `saw` receives each of its steps, and `threw` its error, before its reader does. */
+export function observed<Event, Result>(
+  flow: Flow<Event, Result>,
+  saw: (step: IteratorResult<Event, Result>) => void,
+  threw: (error: unknown) => void,
+): Flow<Event, Result> {
   const step = async (next: Promise<IteratorResult<Event, Result>>) => {
     try {
       const result = await next
-      if (result.done) over = true
+      saw(result)
       return result
     } catch (error) {
-      over = true
+      threw(error)
       throw error
     }
   }
   return byHand({
     next: () => step(flow.next()),
-    return(value) {
-      if (!over) cancel()
-      return step(flow.return(value))
-    },
+    return: (value) => step(flow.return(value)),
     throw: (error) => step(flow.throw(error)),
   })
 }

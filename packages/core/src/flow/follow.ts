@@ -39,7 +39,7 @@ export class LazyController {
   #made: AbortController | undefined
 
   get signal(): AbortSignal {
-    return this.#controller.signal
+    return (this.#made ??= new AbortController()).signal
   }
 
   get aborted(): boolean {
@@ -47,12 +47,8 @@ export class LazyController {
   }
 
   abort(reason: unknown): void {
-    this.#controller.abort(reason)
-  }
-
-  get #controller(): AbortController {
     this.#made ??= new AbortController()
-    return this.#made
+    this.#made.abort(reason)
   }
 }
 

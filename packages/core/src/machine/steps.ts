@@ -35,11 +35,6 @@ export function loopBegun(steps: Steps, limit: number): void {
   steps.isClosed = false
 }
 
-/** Whether a loop may begin, because no other one is running. */
-export function mayEnter({ loop }: Steps): boolean {
-  return loop !== 'running'
-}
-
 /** The loop has ended. */
 export function loopEnded(steps: Steps): void {
   steps.loop = 'out'
@@ -110,14 +105,10 @@ export function mayGoOn({ begun, limit }: Steps): boolean {
   return begun < limit
 }
 
-/** Whether there is something that the model has not read: a message, or a background result that a further step can read. */
-function hasNews(steps: Steps, calls: Calls): boolean {
-  return steps.waiting > 0 || (mayGoOn(steps) && unreadWorks(calls).length > 0)
-}
-
-/** Whether the offered answer may be accepted. The model first has to answer what it has not read. */
+/** Whether the offered answer may be accepted. The model first has to answer new messages, and background results that a further step can read. */
 export function mayBeAccepted(steps: Steps, calls: Calls): boolean {
-  return steps.current?.isOffered === true && !hasNews(steps, calls)
+  const hasNews = steps.waiting > 0 || (mayGoOn(steps) && unreadWorks(calls).length > 0)
+  return steps.current?.isOffered === true && !hasNews
 }
 
 /** Whether a message that is sent now is accepted, because a step or a resume may still read it. */

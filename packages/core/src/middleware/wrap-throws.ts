@@ -1,6 +1,6 @@
 /** Finds out whether an error that leaves the wraps of a call came from the tool or from one of the wraps. */
 
-import { byHand, type Flow } from '../flow/flow.ts'
+import { type Flow, observed } from '../flow/flow.ts'
 import { ToolCancelledError, ToolDiscardedError, ToolError } from '../vocabulary/tool-errors.ts'
 
 export class WrapThrows {
@@ -39,22 +39,11 @@ export function noting<Event, Result>(
   passed: (event: Event) => void,
 ): Flow<Event, Result> {
   const before = [...came]
-  const step = async (next: Promise<IteratorResult<Event, Result>>) => {
-    try {
-      const result = await next
-      if (!result.done) passed(result.value)
-      else for (const one of before) came.delete(one)
-      return result
-    } catch (error) {
-      came.add(error)
-      throw error
-    }
+  const saw = (step: IteratorResult<Event, Result>) => {
+    if (!step.done) passed(step.value)
+    else for (const one of before) came.delete(one)
   }
-  return byHand({
-    next: () => step(flow.next()),
-    return: (value) => step(flow.return(value)),
-    throw: (error) => step(flow.throw(error)),
-  })
+  return observed(flow, saw, (error) => came.add(error))
 }
 
 /** Whether an error is the other one, has it as its cause, or has its class, as an error with masked secrets does. */

@@ -161,7 +161,7 @@ class Attempts implements Required<AttemptObserver> {
     else if (event.type === 'custom') run.events.push(event as CustomEvent)
     // An event that was on its way when the checkpoint was taken is not part of it.
     else if (!run.isCancelledNow) {
-      const stamped = isStamped(event) ? event : { ...event, attempt: event.attempt ?? this.#latest() }
+      const stamped = 'runId' in event ? (event as Stamped) : { ...event, attempt: event.attempt ?? this.#latest() }
       this.#saidBy(stamped.attempt).add(event)
       run.events.push(stamped)
     }
@@ -213,10 +213,6 @@ class Attempts implements Required<AttemptObserver> {
 }
 
 type Stamped = ModelEvent & { readonly runId: string; readonly step: number; readonly attempt: number }
-
-function isStamped(event: WrapModelEvent): event is Stamped {
-  return 'runId' in event
-}
 
 export function requestOf(run: RunState): ModelRequest {
   const { config, setup, history } = run

@@ -15,9 +15,7 @@ export function untilAborted<In, Out, Result>(
   type Step = IteratorResult<Out, Result>
   let over = false
   /** The reader that waits for the next event, if there is one. */
-  let asked:
-    | { readonly resolve: (step: Step | Promise<Step>) => void; readonly reject: (reason: unknown) => void }
-    | undefined
+  let asked: { resolve(step: Step | Promise<Step>): void; reject(reason: unknown): void } | undefined
 
   const end = () => {
     over = true

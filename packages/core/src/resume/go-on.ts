@@ -12,7 +12,7 @@ import type { Answer } from '../state/run-steps.ts'
 import { discard, undoWhenOver } from '../tool-call/commit-or-discard.ts'
 import { findTool } from '../vocabulary/aliases.ts'
 import { CheckpointMismatchError } from '../vocabulary/checkpoint-errors.ts'
-import { ConfigError, UnknownInterruptError } from '../vocabulary/errors.ts'
+import { AgentError, ConfigError, UnknownInterruptError } from '../vocabulary/errors.ts'
 import { freeze, openCalls } from '../vocabulary/history.ts'
 import { type Address, type Answers, Interrupt, type PendingInterrupt } from '../vocabulary/interrupt.ts'
 import { copiedJson, isRecord } from '../vocabulary/json.ts'
@@ -32,6 +32,7 @@ import { restoreCalls, resumeCall } from './restore-calls.ts'
  * @throws {AnswerError} The middleware or the tool that has asked does not accept an answer.
  * @throws {ContextError} The run continues, and the given context does not fit.
  * @throws {InputError} The final answer was accepted, and a message was sent before that was known.
+ * @throws {AgentError} The run has ended with a final error.
  */
 export async function load(run: RunState, { from, answers, rerun }: Resumption): Promise<Checkpoint> {
   // Copied before the first `await`, because the caller may change the answers later.
@@ -66,6 +67,7 @@ export async function load(run: RunState, { from, answers, rerun }: Resumption):
   }
   run.values.restore(checkpoint.values)
   if (rerun) run.rerun = rerun
+  if (checkpoint.failure) throw Object.assign(new AgentError(checkpoint.failure.message), checkpoint.failure)
   return checkpoint
 }
 

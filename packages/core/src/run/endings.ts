@@ -114,6 +114,8 @@ export async function failed(run: RunState, error: unknown): Promise<never> {
   await quiet(run, () => error)
   void unheard(run.saver.flush())
   if (run.isOutermost && run.saver.isOn) {
+    const isFinal = error instanceof AgentError && error.final && run.halt.state.phase !== 'loading'
+    if (isFinal) void unheard(storeFailure(run, error))
     const idle = run.saver.idle()
     await (run.signal.aborted ? run.halt.until(idle).catch(() => undefined) : within(run.config.grace, idle))
   }
@@ -128,6 +130,11 @@ export async function failed(run: RunState, error: unknown): Promise<never> {
   }
   end(run)
   throw error
+}
+
+/** Stores that the run has ended with a final error. */
+async function storeFailure(run: RunState, error: AgentError): Promise<void> {
+  await run.saver.put(checkpointOf(run, 'running', { failure: error.toJSON() as Checkpoint['failure'] }))
 }
 
 /** Ends everything that is still running. Then the outcome of every call is known, including calls of a checkpoint that were not restored yet. */

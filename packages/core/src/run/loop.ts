@@ -12,7 +12,6 @@ import {
   loopBegun,
   loopEnded,
   mayBeAccepted,
-  mayEnter,
   mayGoOn,
   modelSucceeded,
   stepBegun,
@@ -61,7 +60,7 @@ export async function loop(run: RunState, setup: AgentSetup, context: Context): 
 /** Enters the loop. All loops of a run share one history, so earlier ones must have ended. */
 function enter(run: RunState, setup: AgentSetup, context: Context): void {
   const { steps, calls, halt } = run
-  if (!mayEnter(steps.state))
+  if (steps.state.loop === 'running')
     throw new MiddlewareError(
       steps.repeater,
       'wrapAgent',

@@ -81,7 +81,8 @@ function cellAccessor<Value>(options: CellOptions<Value>): (run: Run) => Cell<Va
     values.claim(key, owner)
     return {
       get value(): Value {
-        return values.has(key) ? freeze(checked(options, values.get(key), unfit)) : initial
+        const value = values.get(key)
+        return value === undefined ? initial : freeze(checked(options, value, unfit))
       },
       set value(value) {
         const json = freeze(copiedJson(value, key))

@@ -6,6 +6,7 @@ import { makeSideCall } from '../model-call/side-call.ts'
 import type { Actor } from '../state/actor.ts'
 import { addressOf } from '../state/address.ts'
 import type { RunState } from '../state/run.ts'
+import { endSpan, type OpenSpan, startSpan } from '../telemetry/around.ts'
 import { callTool } from '../tool-call/call-tool.ts'
 import { callStood, cancelCall, statusOf } from '../tool-call/calls-by-id.ts'
 import { warm } from '../tool-call/streamed-calls.ts'
@@ -13,7 +14,7 @@ import { branded } from '../vocabulary/brand.ts'
 import type { CallOptions, SideRequest } from '../vocabulary/call-options.ts'
 import { behind } from '../vocabulary/copies.ts'
 import type { PathPart } from '../vocabulary/events.ts'
-import type { AssistantMessage, Json, ToolCall, ToolMessage, Usage } from '../vocabulary/message.ts'
+import type { AssistantMessage, Json, Message, ToolCall, ToolMessage, Usage } from '../vocabulary/message.ts'
 import type { Asked } from '../vocabulary/saved-run.ts'
 import type { AgentSetup, Run } from '../vocabulary/tool.ts'
 import type { ToolStatus } from '../vocabulary/tool-status.ts'
@@ -53,6 +54,18 @@ export function requestedInput(run: Run): unknown {
   return actorOf(run).actor.call?.call.input
 }
 
+/** Whether the call of this wrap is early, and its model call has not succeeded yet. */
+export const isProvisional = (run: Run): boolean => actorOf(run).actor.call?.provisional ?? false
+
+/** Runs a part of what a middleware does in its own span. The model calls of the run that it receives are below that span. */
+export async function inSpan<R>(run: Run, name: string, part: (run: Run, open: OpenSpan) => Promise<R>): Promise<R> {
+  const { state, actor } = actorOf(run)
+  const { telemetry } = state
+  const open = startSpan(telemetry.scope, actor.context, () => ({ name }))
+  const within = viewOf(state, { ...actor, context: open.context })
+  return await telemetry.inside(open.context, () => part(within, open)).finally(() => endSpan(open))
+}
+
 function askedBy(state: RunState, { call, hook, source }: Actor): Asked {
   return state.questions.askedAt(addressOf(state, call, hook ? { middleware: source, hook } : undefined))
 }
@@ -85,6 +98,9 @@ class RunView implements Run {
   }
   get usage(): Usage {
     return this.#state.usage
+  }
+  get messages(): readonly Message[] {
+    return this.#state.history.messages
   }
 
   get answers(): readonly Json[] {

@@ -19,10 +19,6 @@ export class CellValues {
     this.#owners.set(key, owner)
   }
 
-  has(key: string): boolean {
-    return this.#values.has(key)
-  }
-
   get(key: string): Json | undefined {
     return this.#values.get(key)
   }

@@ -3,8 +3,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { AgentConfig } from '../vocabulary/agent-config.ts'
 import { described } from '../vocabulary/checked-input.ts'
-import { ContextError } from '../vocabulary/context-error.ts'
-import type { Issue } from '../vocabulary/errors.ts'
+import { ContextError, type Issue } from '../vocabulary/errors.ts'
 import type { Middleware } from '../vocabulary/middleware.ts'
 import type { Tool } from '../vocabulary/tool.ts'
 

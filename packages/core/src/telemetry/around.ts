@@ -5,7 +5,6 @@
 
 import { type Context, context, isSpanContextValid, ROOT_CONTEXT, type SpanContext, trace } from '@opentelemetry/api'
 import type { Flow } from '../flow/flow.ts'
-import type { Effect } from '../vocabulary/effect.ts'
 import type { Attributes, CaptureContent } from '../vocabulary/span-content.ts'
 import type { TelemetryOptions } from '../vocabulary/telemetry-options.ts'
 import { attemptSpan } from './attempt-span.ts'
@@ -17,12 +16,12 @@ import { middlewareSpan } from './middleware-span.ts'
 import { captureOf } from './options.ts'
 import { OwnPart } from './own-part.ts'
 import { runSpan } from './run-span.ts'
-import type { SemanticAttributes } from './semconv.ts'
 import { begin, type SpanTable, type StartedSpan, unobserved } from './span-table.ts'
-import { conversationOf, link, type OpenSpan, type Scope, setAttributes, tracingOf } from './spans.ts'
+import { conversationOf, link, note, type OpenSpan, type Scope, setAttributes, tracingOf } from './spans.ts'
 import { type End, type FlowWork, traced, type Work } from './traced.ts'
 
 export type { CallFacts, ExecutionFacts } from './call-spans.ts'
+export { endSpan, note, type OpenSpan, startSpan } from './spans.ts'
 
 /** The kinds of work that core reports. */
 interface Spans {
@@ -61,15 +60,10 @@ export function inTrace<Result>(span: Trace | undefined, work: () => Result): Re
   return context.with(span ? trace.setSpanContext(ROOT_CONTEXT, { ...span, isRemote: true }) : ROOT_CONTEXT, work)
 }
 
-/** Sets the effect of an execution on its span, once it is known. */
-export function noteEffect({ span }: OpenSpan, effect: Effect): void {
-  setAttributes(span, () => ({ 'meanwhile.tool.effect': effect }) satisfies SemanticAttributes)
-}
-
 /** Sets on the span of a model attempt how long its first event took. Returns that, in seconds. */
-export function noteFirstChunk({ span, started }: OpenSpan): number {
-  const seconds = (performance.now() - started) / 1000
-  setAttributes(span, () => ({ 'gen_ai.response.time_to_first_chunk': seconds }) satisfies SemanticAttributes)
+export function noteFirstChunk(open: OpenSpan): number {
+  const seconds = (performance.now() - open.started) / 1000
+  note(open, { 'gen_ai.response.time_to_first_chunk': seconds })
   return seconds
 }
 

@@ -34,12 +34,8 @@ export function textToRecord(
   attribute: keyof SemanticAttributes,
   text: string,
 ): string | undefined {
-  return captured(
-    capture,
-    attribute,
-    () => text,
-    (value) => (typeof value === 'string' ? boundedText(value) : undefined),
-  )
+  const write = (value: unknown) => (typeof value === 'string' ? boundedText(value) : undefined)
+  return captured(capture, attribute, () => text, write)
 }
 
 /** The content to record. Telemetry never throws into a run, and content that could not be masked is not recorded. */

@@ -67,14 +67,10 @@ const renamed = new WeakMap<object, string>()
 
 function typeOfModelError(error: ModelError): string {
   const { status, code } = error
-  if (status !== undefined) return isStatus(status) ? String(status) : OTHER
+  if (status !== undefined) return /^[1-5]\d\d$/.test(`${status}`) ? `${status}` : OTHER
   // An error that a provider sent without a code has no class.
   if (code === 'unknown') return error.data === undefined ? classOf(error.cause ?? error) : OTHER
   return MODEL_CODES.has(code) ? code : OTHER
-}
-
-function isStatus(status: number): boolean {
-  return Number.isInteger(status) && status >= 100 && status <= 599
 }
 
 export type Outcome = 'completed' | 'failed' | 'interrupted' | 'cancelled' | 'committed' | 'discarded' | 'abandoned'

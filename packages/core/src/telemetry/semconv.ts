@@ -36,6 +36,9 @@ export const EXECUTE_TOOL = 'execute_tool'
  */
 export const MIDDLEWARE = 'middleware'
 
+/** span · INTERNAL · the run; for the check of a call, its `wrapToolCall` · One check of `guard()`; `{guard}` follows, its name. It lasts until the verdict. */
+export const GUARD = 'guard'
+
 type Int = number
 type Double = number
 
@@ -211,6 +214,14 @@ interface AttributeTypes {
   'meanwhile.middleware.next_calls': Int
   /** middleware, later · For `beforeFinalAnswer`: `accept` or `reject`. */
   'meanwhile.middleware.verdict': string
+  /** guard, later · The name of the guard. */
+  'meanwhile.guard.name': string
+  /** guard, later · What was checked: `input`, `output` or `tool`. */
+  'meanwhile.guard.place': string
+  /** guard, later · `pass`, `fail`, or `error` if the check threw, took too long or returned no verdict. */
+  'meanwhile.guard.verdict': string
+  /** guard, later · How long a response that had ended, or a call, waited for nothing but this check, in seconds. */
+  'meanwhile.guard.held': Double
   /** metrics · Always `unknown`: counts are not split by modality. */
   'gen_ai.token.modality': string
 }

@@ -106,6 +106,11 @@ export function setAttributes(span: Span, attributes: () => Attributes): void {
   if (span.isRecording()) untroubled(() => span.setAttributes(attributes()))
 }
 
+/** Sets attributes that become known while the span is open. */
+export function note({ span }: OpenSpan, attributes: SemanticAttributes): void {
+  setAttributes(span, () => attributes)
+}
+
 export function link(span: Span, to: SpanContext): void {
   untroubled(() => span.addLink({ context: to }))
 }

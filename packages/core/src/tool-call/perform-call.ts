@@ -83,10 +83,7 @@ async function prepared(call: ToolCall, prepareInput: NonNullable<AgentConfig['p
 }
 
 /** The events that a wrap of a call may yield. Progress has no type. */
-const TOOL_EVENTS: EventShapes = {
-  ...CUSTOM_EVENT,
-  '': { progress: optional(isNumber), message: optional(isText) },
-}
+const TOOL_EVENTS: EventShapes = { ...CUSTOM_EVENT, '': { progress: optional(isNumber), message: optional(isText) } }
 
 function wrapToolCall(
   entry: CallEntry,

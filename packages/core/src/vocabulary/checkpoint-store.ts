@@ -1,4 +1,4 @@
-/** Defines the contract of a checkpoint store, and the functions that the stores of this package share. */
+/** Defines the contract of a checkpoint store, and the functions that our stores share. */
 
 import { CheckpointCorruptError, CheckpointStoreError } from './checkpoint-errors.ts'
 import { AgentError, ConfigError } from './errors.ts'
@@ -13,7 +13,7 @@ export interface StoredCheckpoint {
 
 /**
  * Stores the newest checkpoint of each id. An id is any string; ids that differ only in case are different. To test your own store, run
- * `storeContract` of `@meanwhile/core/stores/contract` with it.
+ * `storeContract` of `@meanwhile/stores/contract` with it.
  */
 export interface CheckpointStore {
   /**

@@ -26,6 +26,8 @@ export interface RunEnd {
 /** The base class of all errors that end a run, no matter where they are thrown. */
 export class AgentError extends BrandedError {
   static override readonly brand: string = 'AgentError'
+  /** Whether the end is final: a resume of the stored run rejects with an `AgentError` of this name, message and data. Default: it goes on. */
+  declare readonly final?: boolean
   // Private: a log of the error must not contain messages.
   #end: RunEnd | undefined
 
@@ -144,6 +146,24 @@ export class OutputError extends AgentError {
   }
 }
 
+/**
+ * The context of a run is missing or does not match what its tools and middleware need. No model was called. If this is a resume, nothing has run,
+ * and you can resume the same checkpoint with another context.
+ */
+export class ContextError extends AgentError {
+  static override readonly brand: string = 'ContextError'
+  /**
+   * What does not match. Each path begins with the tool or middleware that needs the value: `tool orders.tenant`. An issue contains no value of the
+   * context, unless the schema puts one into its message.
+   */
+  declare readonly issues: readonly Issue[]
+
+  constructor(issues: readonly Issue[], options?: ErrorOptions) {
+    super(`the context of the run does not match: ${inWords(issues)}`, options)
+    this.issues = issues
+  }
+}
+
 /** The run was aborted, or its reader stopped reading. `cause` is the signal's reason. */
 export class RunAbortedError extends AgentError {
   static override readonly brand: string = 'RunAbortedError'
@@ -233,8 +253,6 @@ export class TimeoutError extends AgentError {
   }
 }
 
-const UNKNOWN = 'unknown error'
-
 /**
  * Returns the message of any thrown value. Never throws, even if the value is not an Error or its `message` throws. For an Error without a message it
  * returns the messages of its `errors`, or its code, or its name.
@@ -244,9 +262,9 @@ export function messageOf(thrown: unknown): string {
     if (thrown instanceof Error) return String(thrown.message) || substitute(thrown)
     if (typeof thrown === 'string') return thrown
     const extent = extentOf(thrown)
-    return extent.characters > LONGEST ? UNKNOWN : (jsonText(thrown, extent) ?? typeof thrown)
+    return extent.characters > LONGEST ? 'unknown error' : (jsonText(thrown, extent) ?? typeof thrown)
   } catch {
-    return UNKNOWN
+    return 'unknown error'
   }
 }
 

@@ -44,7 +44,8 @@ export function isPlain(value: unknown): value is object {
 function check(value: unknown, path: string, depth: number, passed: Map<object, number>): void {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return
   if (typeof value === 'number' && Number.isFinite(value)) return
-  if (typeof value !== 'object') throw new TypeError(`${path} is not JSON: ${nameOf(value)}`)
+  if (typeof value !== 'object')
+    throw new TypeError(`${path} is not JSON: ${typeof value === 'number' ? String(value) : typeof value}`)
   if (depth === 0) throw new TypeError(`${path.slice(0, 80)}… is nested deeper than ${DEEPEST} levels`)
   if ((passed.get(value) ?? DEEPEST + 1) <= depth) return
   passed.set(value, depth)
@@ -55,8 +56,4 @@ function check(value: unknown, path: string, depth: number, passed: Map<object, 
   }
   if (!isPlain(value)) throw new TypeError(`${path} is not JSON: an object of a class`)
   for (const [key, member] of Object.entries(value)) check(member, `${path}.${key}`, depth - 1, passed)
-}
-
-function nameOf(value: unknown): string {
-  return typeof value === 'number' ? String(value) : typeof value
 }

@@ -49,6 +49,8 @@ export interface Checkpoint {
   readonly trace?: { readonly traceId: string; readonly spanId: string; readonly traceFlags: number }
   /** The result of a completed run, without the members that the checkpoint itself has. */
   readonly result?: SavedResult
+  /** The error of a run that has ended with one that is `final`: its name, message and data. */
+  readonly failure?: { readonly name: string; readonly message: string }
   /** The checksum of all members except the revision. It detects damage, but not a deliberate change. */
   readonly checksum: string
   /** The number of steps, and the state of the current one. */

@@ -197,6 +197,8 @@ export interface Run {
   readonly step: number
   /** The tokens that the run has used so far: a frozen snapshot. */
   readonly usage: Usage
+  /** The history as it is now. Frozen. */
+  readonly messages: readonly Message[]
   /** The answers to the questions of this hook, wrap or tool since it last ended, oldest first. */
   readonly answers: readonly Json[]
   /**

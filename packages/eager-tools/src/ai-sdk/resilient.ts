@@ -2,18 +2,13 @@
 
 import { ConfigError, checkOptions } from '@meanwhile/core'
 import type { LanguageModel } from 'ai'
-import { ATTEMPT_OPTIONS, type AttemptOptions, rulesOf } from '../resilient/options.ts'
+import { ATTEMPT_OPTIONS, type AttemptOptions, modelsOf, rulesOf } from '../resilient/options.ts'
 import { limitedModel } from './resilient/limited-model.ts'
 import { resilientModel } from './resilient/resilient-model.ts'
 import { type Model, resolvedModel } from './resolved-model.ts'
 
 /** The options of `resilient()` in the AI SDK. */
 export interface ResilientOptions extends AttemptOptions<Model> {
-  /**
-   * What happens to text when a later attempt has other text: `close` ends the part that was shown and begins a new
-   * one, `hold` shows nothing before an attempt has ended well. Default `close`. JSON is always held.
-   */
-  readonly text?: 'close' | 'hold'
   /**
    * `live` shows the tool inputs of the first attempt as they stream. If it breaks off, they stay unfinished in the
    * message. Default: they are shown when their attempt has ended well.
@@ -39,20 +34,17 @@ export interface ResilientOptions extends AttemptOptions<Model> {
  * @throws {ConfigError} There is no model, or an option is wrong.
  */
 export function resilient(models: readonly LanguageModel[], options: ResilientOptions = {}): Model {
-  if (!Array.isArray(models)) throw new ConfigError('models', 'must be a list of models: resilient([model, other])')
-  checkOptions<ResilientOptions>('resilient', options, { ...ATTEMPT_OPTIONS, text: 'mode', toolInput: '' })
+  checkOptions<ResilientOptions>('resilient', options, { ...ATTEMPT_OPTIONS, toolInput: '' })
   const rules = rulesOf(options)
-  const { text = 'close', toolInput } = options
-  if (text !== 'close' && text !== 'hold') throw new ConfigError('text', "must be 'close' or 'hold'")
+  const { toolInput } = options
   if (toolInput !== undefined && toolInput !== 'live') throw new ConfigError('toolInput', "must be 'live'")
-  const [first, ...others] = models.map(resolvedModel)
-  if (!first) throw new ConfigError('models', 'must have at least one model')
+  const given = modelsOf(models, resolvedModel)
+  const [first, ...others] = given
   // Silence is an error below everything that watches the stream: a cancel from above would mean that nobody wants it.
   const limited = (model: Model) => limitedModel(model, rules)
   return resilientModel([limited(first), ...others.map(limited)], {
     ...rules,
-    given: [first, ...others],
-    hold: text === 'hold',
+    given,
     liveInput: toolInput === 'live',
   })
 }

@@ -1,7 +1,7 @@
 /** One call of another library's loop that started early: its state, its result and its span. */
 
 import { type DiscardCause, messageOf, type ResourceKeys, type ToolCall } from '@meanwhile/core'
-import { type CallFacts, type ExecutionFacts, follow, noteEffect, type Telemetry } from '@meanwhile/core/calls'
+import { type CallFacts, type ExecutionFacts, follow, note, type Telemetry } from '@meanwhile/core/calls'
 import type { EarlyStart } from '../call-maker.ts'
 import { copyOf, sameValue } from '../same-value.ts'
 import type { EarlyTool } from './host-tool.ts'
@@ -191,7 +191,7 @@ export class EarlyCall implements CallFacts {
           const lag = (started - this.#evidenceAt) / 1000
           this.started = started
           this.#moved('entered')
-          noteEffect(open, this.#beginning.effect)
+          note(open, { 'meanwhile.tool.effect': this.#beginning.effect })
           const execution: ExecutionFacts = {
             open,
             early: true,

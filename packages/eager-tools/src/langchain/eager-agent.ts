@@ -134,7 +134,11 @@ export class EagerAgent {
     }
   }
 
-  #begin(run: HostRun, { model, tools, config: { signal } }: Request, node: NodeConfig): Omit<Step, 'run'> | undefined {
+  #begin(
+    run: HostRun,
+    { model, tools, silence, config: { signal } }: Request,
+    node: NodeConfig,
+  ): Omit<Step, 'run'> | undefined {
     const config = { ...node, ...(signal && { signal }) }
     const guarded = new Set([...this.#guarded, ...guardedInContext(node)])
     const isLate = this.#isLate(tools, node)
@@ -148,6 +152,7 @@ export class EagerAgent {
       model: named(model),
       signal: config.signal,
       toolConcurrency: config.maxConcurrency,
+      silence,
       enter: (work) => enter(work),
     })
     return calls && { calls, guarded, node, signal: config.signal }

@@ -33,6 +33,7 @@ export class HeardCalls extends BaseCallbackHandler {
   readonly lc_prefer_streaming: boolean
   readonly #calls: HostCalls
   readonly #seals: boolean
+  readonly #attempt: number
   /** By index, or by id if there is no index. */
   readonly #open: Map<CallPiece['index'], HeardCall> = new Map()
 
@@ -41,6 +42,7 @@ export class HeardCalls extends BaseCallbackHandler {
     super({})
     this.#calls = calls
     this.#seals = seals
+    this.#attempt = calls.attempt
     this.lc_prefer_streaming = streams
   }
 
@@ -52,6 +54,8 @@ export class HeardCalls extends BaseCallbackHandler {
     this.#read(() => this.#block(event))
 
   #read(hear: () => void): void {
+    // A response that was given up may still arrive.
+    if (this.#calls.attempt !== this.#attempt) return
     try {
       hear()
     } catch (error) {

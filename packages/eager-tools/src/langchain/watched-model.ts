@@ -4,12 +4,15 @@ import type { BaseCallbackHandler } from '@langchain/core/callbacks/base'
 import { mergeConfigs, RunnableBinding } from '@langchain/core/runnables'
 import type { ChatModel, NodeConfig } from './library.ts'
 import { over } from './over.ts'
+import { modelsInside } from './resilient/inside.ts'
 
 export interface Request {
   readonly model: ChatModel
   readonly tools: readonly unknown[]
   readonly messages: unknown
   readonly config: NodeConfig
+  /** How long the model may be silent before it is asked again for the same response, in milliseconds. */
+  readonly silence: number | undefined
 }
 
 export interface WatchedRequest {
@@ -38,26 +41,39 @@ export function watchedModel(model: ChatModel, watch: Watch, bound: () => void):
   })
 }
 
-/** In a binding, the inner model is wrapped, because an agent may create another binding of it. */
+/**
+ * In a binding, the inner model is wrapped, because an agent may create another binding of it. With `resilient()` each
+ * attempt is observed.
+ */
 function watchedRequests(
   model: ChatModel,
   watch: (request: Omit<Request, 'tools'>) => WatchedRequest | undefined,
 ): ChatModel {
   if (isBinding(model)) return withBound(model, watchedRequests(model.bound, watch))
+  const inside = modelsInside(model)
   return over(model, {
     async invoke(messages, config) {
-      const request = config && watch({ model, messages, config })
-      if (!request) return model.invoke(messages, config)
+      let request: WatchedRequest | undefined
+      const observe = (asked: ChatModel) => {
+        request = config && watch({ model: asked, messages, config, silence: inside?.silence })
+        return request
+      }
       try {
-        const message = await model.invoke(messages, mergeConfigs(config, { callbacks: [request.handler] }))
-        request.answered(message)
+        const message = await (inside
+          ? inside.observedBy(observe).invoke(messages, config)
+          : model.invoke(messages, withHandler(config, observe(model)?.handler)))
+        request?.answered(message)
         return message
       } catch (error) {
-        request.failed()
+        request?.failed()
         throw error
       }
     },
   })
+}
+
+function withHandler(config: NodeConfig | undefined, handler: BaseCallbackHandler | undefined): NodeConfig | undefined {
+  return handler ? mergeConfigs(config, { callbacks: [handler] }) : config
 }
 
 /** A model with its own config. */

@@ -3,31 +3,7 @@
 import type { ModelResponse, StreamEvent } from '@openai/agents'
 import type { CallLabel } from '../host/heard-response.ts'
 import type { HostCalls } from '../host/host-calls.ts'
-
-/** The members that are read of a Responses event or a Chat Completions chunk. */
-interface RawEvent {
-  readonly type?: string
-  readonly output_index?: number
-  readonly delta?: string
-  readonly item?: {
-    readonly type: string
-    readonly call_id: string
-    readonly name: string
-    readonly namespace?: string
-    readonly arguments?: string
-    readonly caller?: { readonly type?: string }
-  }
-  readonly choices?: readonly {
-    readonly index: number
-    readonly delta?: { readonly tool_calls?: readonly RawCall[] }
-  }[]
-}
-
-interface RawCall {
-  readonly index: number
-  readonly id?: string
-  readonly function?: { readonly name?: string; readonly arguments?: string }
-}
+import type { RawEvent } from './raw-event.ts'
 
 /** Calls of tools that the SDK executes in this process, although they are not functions. They never start early. */
 const LOCAL: ReadonlySet<string> = new Set(['computer_call', 'shell_call', 'local_shell_call', 'apply_patch_call'])

@@ -13,6 +13,7 @@ import {
 } from '@openai/agents'
 import { currentRun, runOf } from './current-run.ts'
 import { originalTool } from './joining-tool.ts'
+import { modelsInside } from './resilient/inside.ts'
 import { turnOf } from './turn.ts'
 
 const watched: WeakSet<object> = new WeakSet()
@@ -92,30 +93,30 @@ export function watchProvider(provider: ModelProvider): void {
   hide(provider, 'getModel', given)
 }
 
-/** The requests to a model. */
+/** The requests to a model: with `resilient()` those to each of its models. */
 export function watchModel<M extends Model | string | undefined>(model: M): M {
-  if (typeof model === 'object' && isNew(model)) watchRequests(model)
+  if (typeof model !== 'object' || !isNew(model)) return model
+  const inside = modelsInside(model)
+  if (inside) for (const one of inside.models) watchRequests(one, inside.silence)
+  else watchRequests(model)
   return model
 }
 
-function watchRequests(model: Model): void {
+function watchRequests(model: Model, silence?: number): void {
   const { getResponse, getStreamedResponse } = model
   const whole: Model['getResponse'] = (request) => getResponse.call(model, request)
   const streamed: Model['getStreamedResponse'] = (request) => getStreamedResponse.call(model, request)
+  const watched = { whole, streamed, silence }
   const asked = (request: ModelRequest) => {
     const turn = turnOf(request)
     if (!turn) currentRun()?.asksUnlinked()
     return turn
   }
-  hide(
-    model,
-    'getResponse',
-    (request: ModelRequest) => asked(request)?.whole(whole, streamed, request) ?? whole(request),
-  )
+  hide(model, 'getResponse', (request: ModelRequest) => asked(request)?.whole(watched, request) ?? whole(request))
   hide(
     model,
     'getStreamedResponse',
-    (request: ModelRequest) => asked(request)?.streamed(streamed, request) ?? streamed(request),
+    (request: ModelRequest) => asked(request)?.streamed(watched, request) ?? streamed(request),
   )
 }
 

@@ -22,6 +22,14 @@ import type { PreparedInputs } from './prepared-inputs.ts'
 
 type Ask<Answer> = (request: ModelRequest) => Answer
 
+/** A model whose requests are observed, as it is without that. */
+interface WatchedModel {
+  readonly whole: Ask<Promise<ModelResponse>>
+  readonly streamed: Ask<AsyncIterable<StreamEvent>>
+  /** How long the model may be silent before another response is requested in the same turn, in milliseconds. */
+  readonly silence: number | undefined
+}
+
 export interface TurnOptions {
   readonly run: AgentRunOptions
   readonly host: HostRun
@@ -81,23 +89,19 @@ export class Turn {
   }
 
   /** Streams the model's response and starts calls meanwhile. */
-  streamed(ask: Ask<AsyncIterable<StreamEvent>>, request: ModelRequest): AsyncIterable<StreamEvent> {
-    const calls = this.#callsFor(request)
-    return calls ? this.#heard(calls, ask, request) : ask(request)
+  streamed(model: WatchedModel, request: ModelRequest): AsyncIterable<StreamEvent> {
+    const calls = this.#callsFor(model, request)
+    return calls ? this.#heard(calls, model, request) : model.streamed(request)
   }
 
   /** Returns the whole response; with `alwaysStream` it is read from a stream. */
-  async whole(
-    ask: Ask<Promise<ModelResponse>>,
-    askForStream: Ask<AsyncIterable<StreamEvent>>,
-    request: ModelRequest,
-  ): Promise<ModelResponse> {
+  async whole(model: WatchedModel, request: ModelRequest): Promise<ModelResponse> {
     const { loop, isStreamed } = this.#options.run
     this.#isRequested = true
     // A streamed run requests a whole response only to notify the provider of an abort.
-    const calls = loop.settings.alwaysStream && !isStreamed ? this.#callsFor(request) : undefined
-    if (!calls) return await ask(request)
-    for await (const event of this.#heard(calls, askForStream, request)) {
+    const calls = loop.settings.alwaysStream && !isStreamed ? this.#callsFor(model, request) : undefined
+    if (!calls) return await model.whole(request)
+    for await (const event of this.#heard(calls, model, request)) {
       if (event.type !== 'response_done') continue
       const { id, usage, output, requestId, providerData, rawUsage } = event.response
       return {
@@ -135,7 +139,7 @@ export class Turn {
   }
 
   /** `undefined` if no call may start early, or if a model inside this one is already observed. */
-  #callsFor(request: ModelRequest): HostCalls | undefined {
+  #callsFor({ silence }: WatchedModel, request: ModelRequest): HostCalls | undefined {
     this.#isRequested = true
     if (this.#isHeard) return undefined
     if (this.#calls?.again()) return this.#calls
@@ -150,6 +154,7 @@ export class Turn {
       ...(typeof model === 'string' && { model: { provider: 'openai-agents', id: model } }),
       signal: request.signal,
       toolConcurrency,
+      silence,
       enter: this.#enter,
     })
     return this.#calls
@@ -157,13 +162,13 @@ export class Turn {
 
   async *#heard(
     calls: HostCalls,
-    ask: Ask<AsyncIterable<StreamEvent>>,
+    { streamed }: WatchedModel,
     request: ModelRequest,
   ): AsyncGenerator<StreamEvent, void> {
     const reader = new CallReader(calls, this.#options.seen, (output) => this.#accept(output))
     this.#isHeard = true
     try {
-      for await (const event of ask(request)) {
+      for await (const event of streamed(request)) {
         reader.hear(event)
         yield event
       }

@@ -4,18 +4,15 @@ import { messageOf } from '@meanwhile/core'
 import { type Span, trace } from '@opentelemetry/api'
 import { emitWarning, observe } from '../emit-warning.ts'
 import { pause } from './backoff.ts'
-import { errorType, isAbort, isFinal, retryAfter } from './failure.ts'
+import { BROKEN, errorType, isAbort, isFinal, retryAfter } from './failure.ts'
 import type { AttemptEnd, AttemptRules, Models } from './options.ts'
 import { ResilientError } from './resilient-error.ts'
 
 /** If a provider asks for a longer wait than this, in milliseconds, it is not asked again. */
 const LONGEST_WAIT = 60_000
 
-/** Finish reasons of a response that is not whole. */
-const BROKEN: ReadonlySet<unknown> = new Set(['error', 'interrupted'])
-
-export class Attempts<Model extends object> {
-  readonly #models: Models<Model>
+export class Attempts<Model extends object, Asked extends object = Model> {
+  readonly #models: Models<Asked>
   readonly #rules: AttemptRules<Model>
   readonly #signal: AbortSignal | undefined
   /** The span that is active where the call is made. */
@@ -25,7 +22,7 @@ export class Attempts<Model extends object> {
   #waitMs = 0
 
   /** `models`: one for each given one, which is asked in its place. `signal`: that of the whole call. */
-  constructor(models: Models<Model>, rules: AttemptRules<Model>, signal: AbortSignal | undefined) {
+  constructor(models: Models<Asked>, rules: AttemptRules<Model>, signal: AbortSignal | undefined) {
     this.#models = models
     this.#rules = rules
     this.#signal = signal
@@ -36,8 +33,8 @@ export class Attempts<Model extends object> {
     return this.#count
   }
 
-  /** The model of this attempt. */
-  get model(): Model {
+  /** What is asked in this attempt. */
+  get model(): Asked {
     return this.#of(this.#models, this.#count)
   }
 
@@ -66,9 +63,9 @@ export class Attempts<Model extends object> {
     return asked <= LONGEST_WAIT
   }
 
-  /** Resolves when the next attempt begins. Rejects when this signal aborts before. */
-  async next(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted()
+  /** Resolves when the next attempt begins. Rejects when the signal aborts before. */
+  async next(signal: AbortSignal | undefined = this.#signal): Promise<void> {
+    signal?.throwIfAborted()
     if (this.#waitMs > 0) await pause(this.#waitMs, signal)
     this.#count++
     this.#span?.setAttribute('meanwhile.resilient.attempts', this.#count)
@@ -79,7 +76,7 @@ export class Attempts<Model extends object> {
     return this.#errors.length > 1 && this.#errors.at(-1) === last ? new ResilientError([...this.#errors]) : last
   }
 
-  #of(models: Models<Model>, attempt: number): Model {
+  #of<One>(models: Models<One>, attempt: number): One {
     return models[Math.min(attempt, models.length) - 1] ?? models[0]
   }
 

@@ -33,15 +33,17 @@ export function backoff(options: BackoffOptions = {}): (repeat: number) => numbe
 }
 
 /** Waits; an abort ends the wait at once, with the signal's reason. The signal must not have aborted before. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
+export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise<void>((resolve, reject) => {
     const timer = setTimeout(() => {
-      unfollow()
+      unfollow?.()
       resolve()
     }, ms)
-    const unfollow = follow(signal, () => {
-      clearTimeout(timer)
-      reject(signal.reason)
-    })
+    const unfollow =
+      signal &&
+      follow(signal, () => {
+        clearTimeout(timer)
+        reject(signal.reason)
+      })
   })
 }

@@ -5,9 +5,12 @@ import { ModelError } from '@meanwhile/core'
 /** HTTP statuses of a faulty request: the same model would answer the same again. */
 const FAULTY: ReadonlySet<unknown> = new Set([400, 401, 403, 404, 422])
 
-/** The error of a response whose stream ends without saying that it is complete. */
-export function cutOff(): ModelError {
-  return new ModelError('the response was cut off: its stream ended without a finish part', {
+/** Finish reasons of a response that is not whole. */
+export const BROKEN: ReadonlySet<unknown> = new Set(['error', 'interrupted'])
+
+/** The error of a response whose stream ends without what says that it is complete. */
+export function cutOff(end = 'finish part'): ModelError {
+  return new ModelError(`the response was cut off: its stream ended without a ${end}`, {
     code: 'stream_truncated',
     retryable: true,
   })
@@ -32,12 +35,14 @@ export function isFinal(error: unknown): boolean {
   return isRetryable === false || FAULTY.has(statusCode ?? status)
 }
 
-/** How long the provider asks to wait, in milliseconds; 0 if it does not. */
+/** How long the provider asks to wait, in milliseconds; 0 if it does not. Clients name the headers in two ways. */
 export function retryAfter(error: unknown): number {
-  const headers = fieldsOf(fieldsOf(error).responseHeaders)
-  const ms = Number(headers['retry-after-ms'] ?? Number.NaN)
+  const { responseHeaders, headers } = fieldsOf(error)
+  const of = (name: string) =>
+    headers instanceof Headers ? headers.get(name) : fieldsOf(responseHeaders ?? headers)[name]
+  const ms = Number(of('retry-after-ms') ?? Number.NaN)
   if (ms >= 0) return ms
-  const after = headers['retry-after']
+  const after = of('retry-after')
   if (typeof after !== 'string') return 0
   const until = Number.isNaN(Number(after)) ? Date.parse(after) - Date.now() : Number(after) * 1_000
   return until > 0 ? until : 0
@@ -46,9 +51,9 @@ export function retryAfter(error: unknown): number {
 /** The `error.type` of a failed attempt: our own code, an HTTP status, or the name of the error. It has no text of a provider. */
 export function errorType(error: unknown): string {
   if (error instanceof ModelError) return error.code
-  const { statusCode } = fieldsOf(error)
+  const { statusCode, status = statusCode } = fieldsOf(error)
   // A stream that breaks off may have the status of its beginning.
-  if (typeof statusCode === 'number' && statusCode >= 400) return String(statusCode)
+  if (typeof status === 'number' && status >= 400) return String(status)
   return error instanceof Error ? error.name : '_OTHER'
 }
 

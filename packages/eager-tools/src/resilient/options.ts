@@ -14,7 +14,7 @@ export interface AttemptEnd<Model> {
   readonly next: Model
   /** What was thrown or reported; also for a stream that is silent or ends without a finish. Absent with a finish reason. */
   readonly error?: unknown
-  /** Why the model stopped. */
+  /** Why the model stopped; only in the AI SDK. */
   readonly finishReason?: string
 }
 
@@ -47,10 +47,24 @@ export interface AttemptOptions<Model> {
    * `isRetryable: false` and the HTTP statuses 400, 401, 403, 404 and 422. An abort is never repeated.
    */
   readonly when?: (end: AttemptEnd<Model>) => boolean
+  /**
+   * What happens to text that was shown when a later attempt has other text: with `close` it ends, and the whole text of
+   * the later attempt follows; `hold` shows nothing before an attempt has ended well. Default `close`. JSON is always held.
+   */
+  readonly text?: 'close' | 'hold'
   /** The wait before the same model is asked again. Another model is asked at once. */
   readonly backoff?: BackoffOptions
   /** Receives each attempt that has failed. */
   readonly onAttempt?: (failed: FailedAttempt<Model>) => void
+}
+
+/** For libraries that do not tell how a response has ended. */
+export interface FinishOptions {
+  /**
+   * `false` if the provider never sends a finish reason: then a response without one is not regarded as cut off. Default
+   * true.
+   */
+  readonly finishes?: boolean
 }
 
 /** The rules that follow from the options. */
@@ -60,6 +74,8 @@ export interface AttemptRules<Model> extends Pick<AttemptOptions<Model>, 'when' 
   readonly retries: number
   /** The milliseconds before the n-th repeat. */
   readonly delay: (repeat: number) => number
+  /** Nothing is shown before an attempt stands. */
+  readonly hold: boolean
 }
 
 export type Models<Model> = readonly [Model, ...Model[]]
@@ -75,13 +91,28 @@ export const ATTEMPT_OPTIONS: OptionNames<AttemptOptions<unknown>> = {
   idle: 'timeout chunkMs',
   firstOutput: 'firstChunkMs',
   when: 'shouldRetry',
+  text: 'mode',
   backoff: '',
   onAttempt: 'onError onRetry',
 }
 
+/** @throws {ConfigError} It is not a list, or it is empty; or `checked` throws. */
+export function modelsOf<Given, Model>(given: readonly Given[], checked: (one: Given) => Model): Models<Model> {
+  if (!Array.isArray(given)) throw new ConfigError('models', 'must be a list of models: resilient([model, other])')
+  const [first, ...others] = given.map(checked)
+  if (!first) throw new ConfigError('models', 'must have at least one model')
+  return [first, ...others]
+}
+
+/** @throws {ConfigError} The option is wrong. */
+export function finishesOf({ finishes = true }: FinishOptions): boolean {
+  if (typeof finishes !== 'boolean') throw new ConfigError('finishes', 'must be true or false')
+  return finishes
+}
+
 /** @throws {ConfigError} An option is wrong; the error names it. */
 export function rulesOf<Model>(options: AttemptOptions<Model>): Omit<AttemptRules<Model>, 'given'> & SilenceLimits {
-  const { retries = 2, idle = 60_000, firstOutput = 300_000, when, onAttempt } = options
+  const { retries = 2, idle = 60_000, firstOutput = 300_000, when, text = 'close', onAttempt } = options
   if (!Number.isInteger(retries) || retries < 0)
     throw new ConfigError('retries', `must be 0 or a positive integer, not ${retries}`)
   for (const [name, ms] of Object.entries({ idle, firstOutput })) {
@@ -91,11 +122,13 @@ export function rulesOf<Model>(options: AttemptOptions<Model>): Omit<AttemptRule
   for (const [name, value] of Object.entries({ when, onAttempt })) {
     if (value !== undefined && typeof value !== 'function') throw new ConfigError(name, 'must be a function')
   }
+  if (text !== 'close' && text !== 'hold') throw new ConfigError('text', "must be 'close' or 'hold'")
   return {
     retries,
     idle,
     firstOutput,
     delay: backoff(options.backoff),
+    hold: text === 'hold',
     ...(when && { when }),
     ...(onAttempt && { onAttempt }),
   }

@@ -2,7 +2,7 @@
 
 import type { Json, Tool, ToolCall } from '@meanwhile/core'
 import { BrandedError, sameInput } from '@meanwhile/core/calls'
-import { type CheckedCall, checkedCall } from './checked-call.ts'
+import { type CheckedCall, checkedCall } from '../checked-call.ts'
 
 /** The schema of the tool has changed the edited input. */
 export class ChangedEditError extends BrandedError {

@@ -5,7 +5,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { CheckpointConflictError } from '@meanwhile/core'
-import { isConnectionLost, type PostgresRow, postgresCode, postgresKey } from '@meanwhile/core/stores/postgres'
+import { isConnectionLost, type PostgresRow, postgresCode, postgresKey } from '@meanwhile/stores/postgres'
 import { checkpointText } from '../stored-checkpoint.ts'
 import type { Change, ChangeOptions, StoredThread, ThreadRecord, TurnRecord } from '../thread-store.ts'
 import { storedAfter, turnRows } from './shared.ts'

@@ -1,6 +1,6 @@
 /** The tables of the store of threads in PostgreSQL, and the function that it calls. */
 
-import { openPostgres, type PostgresOptions, postgresSchema } from '@meanwhile/core/stores/postgres'
+import { openPostgres, type PostgresOptions, postgresSchema } from '@meanwhile/stores/postgres'
 import { WRITE_FUNCTION, writeFunction } from './write-function.ts'
 
 /**

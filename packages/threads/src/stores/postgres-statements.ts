@@ -1,6 +1,6 @@
 /** The statements of the store of threads in PostgreSQL. */
 
-import { readOnPrimary } from '@meanwhile/core/stores/postgres'
+import { readOnPrimary } from '@meanwhile/stores/postgres'
 import { NOT_CLOSING, PAUSED } from './shared.ts'
 
 /** The time of the server, in milliseconds since the epoch. */

@@ -10,7 +10,7 @@ import {
   type PostgresRow,
   postgresKey,
   postgresStore,
-} from '@meanwhile/core/stores/postgres'
+} from '@meanwhile/stores/postgres'
 import { checkpointText, loadedCheckpoint } from '../stored-checkpoint.ts'
 import { ThreadError } from '../thread-errors.ts'
 import type {

@@ -1,12 +1,10 @@
 /** The tables of threads in SQLite, and the statements on them. */
 
-import type { StatementSync } from 'node:sqlite'
+import { CHECKPOINT_TABLE, type CheckpointStatement, type SqliteFile } from '@meanwhile/stores/sqlite'
 import { NOT_CLOSING, PAUSED } from './shared.ts'
 
-/** Sets up a connection, and creates the tables that are missing. */
-export const SETUP = `
-  PRAGMA busy_timeout = 5000;
-  PRAGMA synchronous = FULL;
+/** Creates the tables that are missing. What is deleted is overwritten. */
+export const TABLES: string = `
   PRAGMA secure_delete = ON;
   CREATE TABLE IF NOT EXISTS threads (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, state INTEGER NOT NULL, record TEXT NOT NULL
@@ -30,16 +28,12 @@ export const SETUP = `
     superseded INTEGER NOT NULL DEFAULT 0, event TEXT NOT NULL, PRIMARY KEY (thread, seq)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS thread_events_open ON thread_events (thread, seq) WHERE kept = 0;
-  CREATE TABLE IF NOT EXISTS checkpoints (
-    id TEXT PRIMARY KEY, revision INTEGER NOT NULL, saved_at INTEGER NOT NULL, checkpoint TEXT NOT NULL
-  ) STRICT;
-  CREATE INDEX IF NOT EXISTS checkpoints_saved_at ON checkpoints (saved_at);
-  PRAGMA busy_timeout = 0; -- Methods wait with timers.
+  ${CHECKPOINT_TABLE}
 `
 
 const IS_OPEN = `status IN ('queued', 'running', 'waiting')`
 
-/** The statements of a store, by name. */
+/** The statements of a store, by name, without those on checkpoints. */
 export const STATEMENTS = {
   thread: 'SELECT record FROM threads WHERE id = ?',
   putThread: `INSERT INTO threads (id, state, record) VALUES (:id, :state, :record)
@@ -79,17 +73,11 @@ export const STATEMENTS = {
         SELECT 1 FROM turns WHERE thread = due.thread AND superseded = 0 AND status IN ('running', 'waiting')
       )
     LIMIT :limit`,
-  checkpoint: 'SELECT revision, checkpoint FROM checkpoints WHERE id = ?',
-  insertCheckpoint:
-    'INSERT INTO checkpoints (revision, saved_at, checkpoint, id) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING',
-  updateCheckpoint: 'UPDATE checkpoints SET revision = ?, saved_at = ?, checkpoint = ? WHERE id = ? AND revision = ?',
-  deleteCheckpoint: 'DELETE FROM checkpoints WHERE id = ?',
   forgetSuperseded: 'DELETE FROM checkpoints WHERE id IN (SELECT id FROM turns WHERE thread = ? AND start >= ?)',
-  prune: 'DELETE FROM checkpoints WHERE saved_at < ?',
   eraseCheckpoints: 'DELETE FROM checkpoints WHERE id IN (SELECT id FROM turns WHERE thread = ?)',
   eraseTurns: 'DELETE FROM turns WHERE thread = ?',
   eraseEvents: 'DELETE FROM thread_events WHERE thread = ?',
 }
 
 /** The statements, prepared. */
-export type Statements = { readonly [Name in keyof typeof STATEMENTS]: StatementSync }
+export type Statements = SqliteFile<keyof typeof STATEMENTS | CheckpointStatement>['sql']

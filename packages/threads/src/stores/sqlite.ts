@@ -1,8 +1,8 @@
 /** Stores threads in a SQLite database, for the processes of one machine. */
 
-import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
-import { CheckpointConflictError, CheckpointStoreError, ConfigError } from '@meanwhile/core'
-import { setUpFile, whenUnlocked } from '@meanwhile/core/stores/sqlite'
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
+import { CheckpointStoreError } from '@meanwhile/core'
+import { CHECKPOINT_STATEMENTS, openSqlite, sqliteKey, whenUnlocked, writeCheckpoint } from '@meanwhile/stores/sqlite'
 import { checkpointText, loadedCheckpoint } from '../stored-checkpoint.ts'
 import { ThreadError } from '../thread-errors.ts'
 import type {
@@ -16,7 +16,7 @@ import type {
   ThreadStore,
 } from '../thread-store.ts'
 import { turnIn, turnRows } from './shared.ts'
-import { SETUP, STATEMENTS, type Statements } from './sqlite-statements.ts'
+import { STATEMENTS, type Statements, TABLES } from './sqlite-statements.ts'
 
 /** Threads and checkpoints in one SQLite file. */
 export interface SqliteThreads extends ThreadStore {
@@ -35,26 +35,18 @@ export interface SqliteThreads extends ThreadStore {
  * @throws {CheckpointStoreError} The file cannot be opened, or is not a database; `cause` is SQLite's error.
  */
 export function sqliteThreads(path: string): SqliteThreads {
-  const { database, sql } = open(path)
+  const { database, sql } = openSqlite(path, TABLES, { ...CHECKPOINT_STATEMENTS, ...STATEMENTS })
   let isSynced = true
 
   function found(id: string, { turn = '', messageId = '' }: LoadOptions = {}): StoredThread | undefined {
-    const row = sql.thread.get(keyOf(id))
+    const row = sql.thread.get(sqliteKey(id))
     if (!row) return undefined
-    const turns = sql.found.all({ thread: keyOf(id), turn: keyOf(turn), message: keyOf(messageId) })
+    const turns = sql.found.all({ thread: sqliteKey(id), turn: sqliteKey(turn), message: sqliteKey(messageId) })
     return { thread: parsed<ThreadRecord>(row.record), turns: turns.map(({ record, lease }) => turnIn(record, lease)) }
   }
 
-  function saveCheckpoint(id: string, text: string, revision: number, expected: number): void {
-    const row = [revision, Date.now(), text, keyOf(id)] as const
-    const { changes } = expected === 0 ? sql.insertCheckpoint.run(...row) : sql.updateCheckpoint.run(...row, expected)
-    if (changes === 1) return
-    const stored = sql.checkpoint.get(keyOf(id))?.revision
-    throw new CheckpointConflictError(id, expected, stored === undefined ? undefined : Number(stored))
-  }
-
   function writeChange(id: string, stored: StoredThread | undefined, change: Change<unknown>): void {
-    const key = keyOf(id)
+    const key = sqliteKey(id)
     const { thread, checkpoint, droppedThrough, supersededFrom } = change
     if (supersededFrom !== undefined) {
       sql.supersedeEvents.run(key, supersededFrom)
@@ -67,25 +59,25 @@ export function sqliteThreads(path: string): SqliteThreads {
     }
     for (const { turn, lease } of turnRows(stored, change)) {
       sql.putTurn.run({
-        id: keyOf(turn.id),
+        id: sqliteKey(turn.id),
         thread: key,
         number: turn.number,
         status: turn.status,
-        message: keyOf(turn.messageId),
+        message: sqliteKey(turn.messageId),
         start: turn.startSeq ?? null,
         lease,
         record: JSON.stringify(turn),
       })
     }
     for (const { seq, turn, isKept = false, event } of change.events ?? [])
-      sql.putEvent.run(key, seq, keyOf(turn), isKept ? 1 : 0, JSON.stringify(event))
+      sql.putEvent.run(key, seq, sqliteKey(turn), isKept ? 1 : 0, JSON.stringify(event))
     if (droppedThrough !== undefined) sql.drop.run(key, droppedThrough)
     for (const seq of change.retracted ?? []) sql.retract.run(key, seq)
     if (checkpoint) {
       const { id, checkpoint: saved, expected } = checkpoint
-      saveCheckpoint(id, checkpointText(checkpoint), saved.revision, expected)
+      writeCheckpoint(sql, { id, revision: saved.revision, text: checkpointText(checkpoint), expected })
     }
-    for (const run of change.deletedCheckpoints ?? []) sql.deleteCheckpoint.run(keyOf(run))
+    for (const run of change.deletedCheckpoints ?? []) sql.deleteCheckpoint.run(sqliteKey(run))
     if (change.deletesAll) for (const erase of [sql.eraseCheckpoints, sql.eraseTurns, sql.eraseEvents]) erase.run(key)
   }
 
@@ -128,25 +120,25 @@ export function sqliteThreads(path: string): SqliteThreads {
   }
 
   function events(id: string, query: EventQuery = {}): Promise<readonly StoredEvent[]> {
-    return whenUnlocked('load', '', () => eventsIn(sql, keyOf(id), query))
+    return whenUnlocked('load', '', () => eventsIn(sql, sqliteKey(id), query))
   }
 
   return {
     checkpoints: {
       load(id) {
         const read = async () => {
-          const row = await whenUnlocked('load', id, () => sql.checkpoint.get(keyOf(id)))
+          const row = await whenUnlocked('load', id, () => sql.checkpoint.get(sqliteKey(id)))
           return row && String(row.checkpoint)
         }
         return loadedCheckpoint(id, read, events)
       },
       async save(id, checkpoint, expected) {
         const text = checkpointText({ checkpoint, expected })
-        const save = () => saveCheckpoint(id, text, checkpoint.revision, expected)
+        const save = () => writeCheckpoint(sql, { id, revision: checkpoint.revision, text, expected })
         await whenUnlocked('save', id, () => atOnce(save))
       },
       async delete(id) {
-        await whenUnlocked('save', id, () => sql.deleteCheckpoint.run(keyOf(id)))
+        await whenUnlocked('save', id, () => sql.deleteCheckpoint.run(sqliteKey(id)))
       },
       async prune({ olderThan }) {
         const { changes } = await whenUnlocked('save', '', () => sql.prune.run(Number(olderThan)))
@@ -168,17 +160,17 @@ export function sqliteThreads(path: string): SqliteThreads {
     },
     events,
     turns: (id) =>
-      whenUnlocked('load', '', () => sql.turns.all(keyOf(id)).map(({ record, lease }) => turnIn(record, lease))),
+      whenUnlocked('load', '', () => sql.turns.all(sqliteKey(id)).map(({ record, lease }) => turnIn(record, lease))),
     async list({ after, limit }) {
       const rows = await whenUnlocked('load', '', () =>
-        after === undefined ? sql.list.all(limit) : sql.listAfter.all(keyOf(after), limit),
+        after === undefined ? sql.list.all(limit) : sql.listAfter.all(sqliteKey(after), limit),
       )
       return rows.map(({ record }) => parsed<ThreadRecord>(record))
     },
     async renewLeases(turns, lease) {
       const until = Date.now() + lease
       const renews = ({ turn, leaseUntil }: LeasedTurn) =>
-        sql.renewLease.run(until, keyOf(turn), leaseUntil).changes === 1
+        sql.renewLease.run(until, sqliteKey(turn), leaseUntil).changes === 1
       const renewed = await whenUnlocked('save', '', () => atOnce(() => turns.filter(renews), true))
       return new Map(renewed.map(({ turn }) => [turn, until]))
     },
@@ -197,7 +189,7 @@ function eventsIn(sql: Statements, key: string, query: EventQuery): readonly Sto
   const rows = sql.events.all({
     thread: key,
     after,
-    turn: turn === undefined ? null : keyOf(turn),
+    turn: turn === undefined ? null : sqliteKey(turn),
     kept: keptOnly ? 1 : 0,
     limit,
   })
@@ -207,21 +199,6 @@ function eventsIn(sql: Statements, key: string, query: EventQuery): readonly Sto
     ...(kept === 1 && { isKept: true }),
     event: parsed<StoredEvent['event']>(event),
   }))
-}
-
-function open(path: string): { readonly database: DatabaseSync; readonly sql: Statements } {
-  if (typeof path !== 'string') throw new ConfigError('path', 'must be the path of a file, or :memory:')
-  let database: DatabaseSync | undefined
-  try {
-    database = new DatabaseSync(path)
-    setUpFile(database)
-    database.exec(SETUP)
-    const prepare = ([name, text]: [string, string]) => [name, database?.prepare(text)]
-    return { database, sql: Object.fromEntries(Object.entries(STATEMENTS).map(prepare)) as Statements }
-  } catch (cause) {
-    database?.close()
-    throw new CheckpointStoreError('open', '', `the database ${path} cannot be opened`, { cause })
-  }
 }
 
 function rollBack(database: DatabaseSync): void {
@@ -234,9 +211,4 @@ function rollBack(database: DatabaseSync): void {
 
 function parsed<Value>(text: SQLOutputValue | undefined): Value {
   return JSON.parse(String(text)) as Value
-}
-
-/** Returns the id as text that is unique in UTF-8: without the escapes, every lone surrogate would become U+FFFD. */
-function keyOf(id: string): string {
-  return JSON.stringify(id).slice(1, -1)
 }

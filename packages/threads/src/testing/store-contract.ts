@@ -1,7 +1,7 @@
 /** The tests that every store of threads must pass, as cases for any test runner. */
 
 import { CheckpointConflictError } from '@meanwhile/core'
-import { storeContract } from '@meanwhile/core/stores/contract'
+import { storeContract } from '@meanwhile/stores/contract'
 import { hashAfter, NO_MESSAGES } from '../stored-checkpoint.ts'
 import type { Change, StoredEvent, ThreadRecord, ThreadStore, TurnRecord } from '../thread-store.ts'
 

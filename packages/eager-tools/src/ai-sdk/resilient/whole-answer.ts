@@ -13,7 +13,7 @@ export async function wholeAnswer(attempts: Attempts<Model>, request: Request): 
   const warnings: Warning[] = []
   const next = async (error: unknown) => {
     warnings.push({ type: 'other', message: failedAttempt(attempts, error, 0) })
-    await attempts.next(request.abortSignal ?? new AbortController().signal)
+    await attempts.next()
   }
   for (;;) {
     let answer: WholeAnswer
