@@ -100,3 +100,42 @@ test('a question of a server waits in a thread, and its answer is acted on once 
   expect((await turn.result).text).toBe('Bought.')
   expect(did).toEqual(['buy', 'buy answered'])
 })
+
+test('a remembered approval does not hold for a tool whose server has changed its definition (MC10)', async () => {
+  const asked: string[] = []
+  const after = async (description: string) => {
+    const make = (words: string) => () => {
+      const server = new McpServer({ name: 'store', version: '1.0.0' })
+      const definition = { description: words, inputSchema: z.object({}) }
+      server.registerTool('wipe', definition, () => ({ content: [{ type: 'text', text: 'wiped' }] }))
+      server.registerTool('ask', { inputSchema: z.object({}) }, (_, { mcpReq }) => {
+        if (mcpReq.inputResponses) return { content: [{ type: 'text', text: 'told' }] }
+        const form = { message: 'Well?', requestedSchema: z.object({}) }
+        return inputRequired({ inputRequests: { well: inputRequired.elicit(form) } })
+      })
+      return server
+    }
+    const agent = (words: string, ...calls: string[]) => {
+      const handler = createMcpHandler(make(words))
+      const url = 'http://store.test/mcp'
+      const servers = mcp({ servers: { store: { url, fetch: (url, init) => handler.fetch(new Request(url, init)) } } })
+      const asks = approve({
+        tools: ['wipe'],
+        remember: 'run',
+        ask: ({ tool }) => {
+          asked.push(`${words}: ${tool}`)
+          return { decision: 'allow' }
+        },
+      })
+      const model = scriptedModel([...calls.map((name) => respond(call(name))), respond(say('done'))])
+      return createAgent({ model, middleware: [servers, asks] })
+    }
+    const result = await agent('Wipes a cache.', 'wipe', 'ask').run('Go')
+    if (result.status !== 'interrupted') throw new Error('no question')
+    const answers = { [result.interrupts[0]?.id ?? '']: { well: { action: 'decline' } } }
+    await agent(description, 'wipe').resume(result.checkpoint, answers).result
+    return asked.splice(0)
+  }
+  expect(await after('Wipes a cache.')).toEqual(['Wipes a cache.: wipe'])
+  expect(await after('Wipes a disk.')).toEqual(['Wipes a cache.: wipe', 'Wipes a disk.: wipe'])
+})

@@ -16,7 +16,16 @@ import {
   type Tool,
   type ToolCall,
 } from '@meanwhile/core'
-import { asJson, branded, errorMessage, findTool, isRecord, requestedInput, sameInput } from '@meanwhile/core/calls'
+import {
+  asJson,
+  branded,
+  errorMessage,
+  findTool,
+  hash,
+  isRecord,
+  requestedInput,
+  sameInput,
+} from '@meanwhile/core/calls'
 import { agentsWith } from './agents-inside.ts'
 import { type Approval, answerSchema, checkDecisions, DECISIONS, isApproval } from './approval.ts'
 import { ApprovalError } from './approval-error.ts'
@@ -43,8 +52,8 @@ export interface ApproveOptions extends MayBeMissing {
   /** Asks immediately, while the run waits. Default: the run is interrupted, and a resume passes the answer. */
   readonly ask?: (question: ApprovalQuestion, options: { readonly signal: AbortSignal }) => Awaitable<Approval>
   /**
-   * `run`: if a call was allowed, a call in this run with the same tool and checked input needs no approval. Default
-   * `never`.
+   * `run`: if a call was allowed, a call in this run with the same tool and checked input needs no approval, as long as
+   * the description and the schema of the tool are the same. Default `never`.
    */
   readonly remember?: 'never' | 'run'
   /** The decisions that an answer may have; any other answer is invalid. Default: all three. */
@@ -112,8 +121,10 @@ export function approve(options: ApproveOptions): Middleware {
     )
   }
 
-  function isRemembered({ call, shown }: CheckedCall, run: Run): boolean {
-    const before = allowed(run).value.filter(({ name }) => name === call.name)
+  function isRemembered({ call, shown }: CheckedCall, tool: Tool, run: Run): boolean {
+    const same = allowed(run).value.filter(({ name }) => name === call.name)
+    const definition = same.length > 0 ? definitionOf(tool) : ''
+    const before = same.filter((one) => one.definition === definition)
     if (before.length === 0) return false
     const input = shown()
     return before.some((one) => sameInput(one.input, input))
@@ -136,10 +147,10 @@ export function approve(options: ApproveOptions): Middleware {
     return asking(call, run, () => ask(question, { signal: run.signal }))
   }
 
-  function keep(answer: Approval, { call, isJson, shown }: CheckedCall, run: Run): void {
+  function keep(answer: Approval, { call, isJson, shown }: CheckedCall, tool: Tool, run: Run): void {
     asked.put({ given: asJson(call.input, 'input'), input: shown(), isJson, answer }, call, run)
     if (remember === 'run' && answer.decision === 'allow')
-      allowed(run).value = [...allowed(run).value, { name: call.name, input: shown() }]
+      allowed(run).value = [...allowed(run).value, { name: call.name, input: shown(), definition: definitionOf(tool) }]
   }
 
   return branded('middleware', {
@@ -166,14 +177,14 @@ export function approve(options: ApproveOptions): Middleware {
       if (known === undefined) {
         // If there was a question and the input is another one now, there is a new question, because the answer may have been no.
         const isMeant = wasAsked || (await needsApproval(checked, run))
-        if (!isMeant || isRemembered(checked, run)) return yield* next(checked.call)
+        if (!isMeant || isRemembered(checked, tool, run)) return yield* next(checked.call)
       }
       run.annotate({ 'meanwhile.dispatch.deferral_reason': 'approval' } satisfies SemanticAttributes, call.id)
       const answer = known ?? (await answerOf(checked, run))
       // The answers of a resume were checked already; `ask` may return anything.
       if (!isApproval(answer, decisions))
         throw new Error(`Not run: the answer to the request for approval of ${call.name} is invalid.`)
-      keep(answer, checked, run)
+      keep(answer, checked, tool, run)
       if (answer.decision === 'deny') {
         yield told(decisionRecord(answer, undefined, answer.reason))
         return errorMessage(call, `Not run: the call was denied: ${answer.reason ?? 'no reason was given'}`)
@@ -253,8 +264,14 @@ async function asking<Answer>(call: ToolCall, run: Run, question: () => Awaitabl
   }
 }
 
-type Allowed = readonly { readonly name: string; readonly input: Json }[]
+type Allowed = readonly { readonly name: string; readonly input: Json; readonly definition: string }[]
 
 function isAllowed(value: unknown): value is Allowed {
-  return Array.isArray(value) && value.every((one) => isRecord(one) && typeof one.name === 'string' && 'input' in one)
+  const isOne = (one: unknown) => isRecord(one) && ['name', 'definition'].every((name) => typeof one[name] === 'string')
+  return Array.isArray(value) && value.every((one) => isOne(one) && 'input' in one)
+}
+
+/** Identifies what the tool was when its call was allowed. A tool of an MCP server may be another one after a resume. */
+function definitionOf({ description, input }: Tool): string {
+  return hash(JSON.stringify([description, input['~standard'].jsonSchema.input({ target: 'draft-2020-12' })]))
 }

@@ -24,9 +24,7 @@ export interface ModelErrorData extends ErrorOptions {
   readonly retryAfter?: number
   /** The part of the response that was received. It is message content, so {@link AgentError.toJSON} omits it. */
   readonly partial?: AssistantMessage
-  /**
-   * The provider's error: the body of its response, or the error in its stream. It may repeat message content, so {@link AgentError.toJSON} omits it.
-   */
+  /** The provider's error: the body of its response, or the error in its stream. {@link AgentError.toJSON} omits it: it may repeat a message. */
   readonly data?: unknown
 }
 
