@@ -1,7 +1,8 @@
-import { test } from 'vitest'
-import { guard } from './guard.ts'
+import { expectTypeOf, test } from 'vitest'
+import { type GuardVerdict, guard } from './index.ts'
 
 test('a check that may return nothing does not compile (GD7)', () => {
+  expectTypeOf<undefined>().not.toExtend<GuardVerdict>()
   // @ts-expect-error It returns nothing.
   guard({ input: () => undefined })
   // @ts-expect-error It returns nothing if the text is short.
