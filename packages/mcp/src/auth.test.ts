@@ -8,8 +8,11 @@ import { type HttpServer, McpAuthError, mcp } from './index.ts'
 
 const tool = listing([listed('get')], () => ({ content: [{ type: 'text', text: 'ok' }] }))
 
-/** A server that accepts only this token. */
-function guarded(valid: () => string): { readonly server: HttpServer; readonly tokens: string[] } {
+/** A server that accepts only this token. After ten calls, it refuses others only when `late` resolves. */
+function guarded(
+  valid: () => string,
+  late?: Promise<void>,
+): { readonly server: HttpServer; readonly tokens: string[] } {
   const tokens: string[] = []
   return {
     tokens,
@@ -18,8 +21,10 @@ function guarded(valid: () => string): { readonly server: HttpServer; readonly t
       async fetch(url, init) {
         const token = new Headers(init?.headers).get('authorization') ?? ''
         if (bodyOf(init).includes('"tools/call"')) tokens.push(token)
-        // All requests are refused before the first refresh ends.
+        const isLate = tokens.length > 10
+        // The first ten are refused before the refresh ends.
         await new Promise((resolve) => setImmediate(resolve))
+        if (token !== `Bearer ${valid()}` && isLate) await late
         if (token !== `Bearer ${valid()}`)
           return new Response(null, { status: 401, headers: { 'www-authenticate': 'Bearer' } })
         return (await tool.fetch?.(url, init)) ?? new Response()
@@ -28,17 +33,22 @@ function guarded(valid: () => string): { readonly server: HttpServer; readonly t
   }
 }
 
-test('twenty calls that are refused with the same expired token cause one refresh (MC6)', async () => {
+test('twenty calls that are refused with the same expired token, some after the refresh, cause one refresh (MC6)', async () => {
   let valid = 'first'
   let token = valid
   let refreshes = 0
-  const { server, tokens } = guarded(() => valid)
+  let end = () => {}
+  const refreshed = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  const { server, tokens } = guarded(() => valid, refreshed)
   const authProvider = {
     token: async () => token,
     async onUnauthorized() {
       refreshes++
       await new Promise((resolve) => setImmediate(resolve))
       token = valid
+      setImmediate(end)
     },
   }
   await using servers = mcp({ servers: { a: { ...server, authProvider } } })
