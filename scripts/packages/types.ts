@@ -14,13 +14,14 @@ const READINGS = {
 const NEEDS_DOM = /^@meanwhile\/harness(\/|$)/
 
 /** Entries whose declarations need Node's types. */
-const NEEDS_NODE = ['@meanwhile/middleware/directory']
+const NEEDS_NODE = ['@meanwhile/mcp', '@meanwhile/middleware/directory', '@meanwhile/stores/sqlite']
 
 /** Entries for libraries whose own declarations have type errors, or need the types of a browser or of `pg`: here TypeScript skips libraries. */
 const NEEDS_SKIP = [
   '@meanwhile/durable/dbos',
   '@meanwhile/durable/pg-boss',
   '@meanwhile/eager-tools/ai-sdk',
+  '@meanwhile/eager-tools/langchain',
   '@meanwhile/eager-tools/openai-agents',
   '@meanwhile/ui/ai-sdk',
   '@meanwhile/ui/thread-transport',
