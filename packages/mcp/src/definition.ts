@@ -8,8 +8,11 @@ import type { ToolAnnotations } from '@modelcontextprotocol/client'
 export interface McpDefinition {
   /** The server's name of the tool. */
   readonly name: string
+  /** What the model reads about it. */
   readonly description?: string
+  /** The JSON Schema of its input. */
   readonly inputSchema: JsonObject & { readonly type: 'object' }
+  /** The JSON Schema of `structuredContent`. */
   readonly outputSchema?: JsonObject
   /** Hints of the server. They are only as true as the server is honest. */
   readonly annotations: ToolAnnotations

@@ -2,6 +2,7 @@
 
 /** A tool whose definition is not the known one. */
 export interface Drift {
+  /** The name of the server, as in the options. */
   readonly server: string
   /** The server's name of the tool. */
   readonly name: string

@@ -23,6 +23,7 @@ export class McpConnectionError extends McpError {
 /** The server wants other credentials. `redirect`: the user must authorize first, at the address that the `authProvider` has received. */
 export class McpAuthError extends McpError {
   static override readonly brand: string = 'McpAuthError'
+  /** Whether the user must open an address, or the options need other credentials. */
   declare readonly action: 'redirect' | 'configure'
 
   constructor(server: string, action: McpAuthError['action'], options?: ErrorOptions) {
@@ -38,6 +39,7 @@ export class McpAuthError extends McpError {
 /** A pinned tool of the server has another definition. Nothing has run. */
 export class McpDriftError extends McpError {
   static override readonly brand: string = 'McpDriftError'
+  /** The tools with another definition. */
   declare readonly changes: readonly Drift[]
 
   constructor(server: string, changes: readonly Drift[]) {

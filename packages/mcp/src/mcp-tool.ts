@@ -29,6 +29,7 @@ export interface McpToolInfo {
   readonly server: string
   /** The server's name of the tool. */
   readonly name: string
+  /** Hints of the server. They are only as true as the server is honest. */
   readonly annotations: ToolAnnotations
   /** The hash of the definition, for `pin`. */
   readonly hash: string

@@ -33,10 +33,13 @@ export interface AnyServer<Context = unknown> {
 
 /** A server in its own process, which is started for each connection. */
 export interface StdioServer<Context = unknown> extends AnyServer<Context> {
+  /** The program, by its path or by its name in `PATH`. */
   readonly command: string
+  /** Its arguments. */
   readonly args?: readonly string[]
   /** Added to the few variables that every server gets, such as `PATH` and `HOME`. */
   readonly env?: Of<Readonly<Record<string, string>>, Context>
+  /** Its working directory. Default: that of this process. */
   readonly cwd?: string
   /** Called with each line that the server writes to its standard error. Default: the lines are read and dropped. */
   readonly stderr?: (line: string) => void
@@ -51,14 +54,19 @@ export interface StdioServer<Context = unknown> extends AnyServer<Context> {
 
 /** A server that speaks streamable HTTP. */
 export interface HttpServer<Context = unknown> extends AnyServer<Context> {
+  /** The address of its endpoint. */
   readonly url: Of<string | URL, Context>
+  /** Sends the requests. Default: the global `fetch`. */
   readonly fetch?: FetchLike
+  /** Where tokens come from, as the official client defines it. */
   readonly authProvider?: Of<McpAuth, Context>
+  /** Added to each request, such as headers. */
   readonly requestInit?: Of<RequestInit, Context>
 }
 
 /** A server behind your own transport. */
 export interface TransportServer<Context = unknown> extends AnyServer<Context> {
+  /** Returns a transport of the official client that has not been started, for each connection. */
   readonly connect: (context: Context) => Transport | Promise<Transport>
 }
 
@@ -115,6 +123,7 @@ export interface Shared {
   readonly pin?: Readonly<Record<string, string>>
   /** Called before a resumed run continues, if definitions have changed since it began. */
   readonly onDrift?: (changes: readonly Drift[]) => void
+  /** Limits of what a server may send. */
   readonly limits?: McpLimits
   /** The time limit of a call in milliseconds. Default: none. */
   readonly timeout?: number

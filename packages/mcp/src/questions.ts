@@ -6,6 +6,7 @@ import type { ElicitRequest, ElicitResult, InputRequests } from '@modelcontextpr
 
 /** A question of a server, for the option `questions`. */
 export interface McpQuestion {
+  /** The name of the server, as in the options. */
   readonly server: string
   /** The server's name of the tool whose call asks. */
   readonly tool: string

@@ -6,12 +6,12 @@ export function unheard<Value>(value: Value): Value {
 
 /** A promise with the functions that settle it. */
 export interface Coming<T> {
-  /** Its rejection need not be handled. */
   readonly promise: Promise<T>
   readonly resolve: (value: T) => void
   readonly reject: (reason: unknown) => void
 }
 
+/** Returns a promise that somebody else settles. Its rejection need not be handled. */
 export function coming<T>(): Coming<T> {
   let resolve: (value: T) => void = () => undefined
   let reject: (reason: unknown) => void = () => undefined
