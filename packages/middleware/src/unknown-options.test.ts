@@ -31,7 +31,8 @@ const factories: Readonly<Record<string, readonly [required: object, misspelt: s
 }
 
 /** Other exports of the package. */
-const OTHERS = /Error$|^[A-Z_]+$|^(addressPatterns|countTokens|isPendingApproval|memoryBackend|pathSegments|secretPatterns)$/
+const OTHERS =
+  /Error$|^[A-Z_]+$|^(addressPatterns|countTokens|isPendingApproval|memoryBackend|pathSegments|secretPatterns)$/
 
 test('each existing factory is in the list (P23)', () => {
   expect(Object.keys(factories).toSorted()).toEqual(
