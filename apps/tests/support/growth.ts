@@ -4,11 +4,11 @@
 const TIMES = 4
 const MOST = 10
 
-const TRIES = 5
+const TRIES = 9
 
 /**
  * Does the work with `count` and with four times `count`. Throws if the second took more than ten times the CPU time of the first in each
- * of five tries. CPU time, because on a busy machine the time of day says nothing; several tries, because garbage is collected in any of
+ * of nine tries. CPU time, because on a busy machine the time of day says nothing; several tries, because garbage is collected in any of
  * them.
  */
 export async function expectLinear(count: number, work: (count: number) => unknown): Promise<void> {
