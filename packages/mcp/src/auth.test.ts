@@ -76,46 +76,62 @@ test('a server that refuses the credentials ends the run with McpAuthError, whic
   expect(JSON.stringify(error)).not.toContain('sk-secret')
 })
 
-test('an OAuth server without a token sends the user to its authorization server: action is redirect (MC6)', async () => {
-  const { server } = guarded(() => 'other')
+/** A server that accepts only this token, with its authorization server, and a provider that has a token or none. */
+function authorized(valid: () => string, token?: string): { readonly server: HttpServer; readonly sent: string[] } {
+  const { server } = guarded(valid)
   const sent: string[] = []
   const json = (body: object) => Response.json(body)
   const authProvider: OAuthClientProvider = {
     redirectUrl: 'http://127.0.0.1/callback',
     clientMetadata: { redirect_uris: ['http://127.0.0.1/callback'] },
     clientInformation: () => ({ client_id: 'us' }),
-    tokens: () => undefined,
+    tokens: () => (token === undefined ? undefined : { access_token: token, token_type: 'Bearer' }),
     saveTokens: () => {},
     redirectToAuthorization: (url) => void sent.push(url.pathname),
     saveCodeVerifier: () => {},
     codeVerifier: () => 'verifier',
   }
-  const { error } = await ran(
-    {
-      servers: {
-        a: {
-          ...server,
-          authProvider,
-          async fetch(url, init) {
-            const { pathname } = new URL(String(url))
-            const issuer = 'http://server.test'
-            if (pathname.startsWith('/.well-known/oauth-protected-resource'))
-              return json({ resource: 'http://server.test/mcp', authorization_servers: [issuer] })
-            if (pathname.startsWith('/.well-known/'))
-              return json({
-                issuer,
-                authorization_endpoint: `${issuer}/authorize`,
-                token_endpoint: `${issuer}/token`,
-                response_types_supported: ['code'],
-                code_challenge_methods_supported: ['S256'],
-              })
-            return (await server.fetch?.(url, init)) ?? new Response()
-          },
-        },
-      },
+  const authorizing: HttpServer = {
+    ...server,
+    authProvider,
+    async fetch(url, init) {
+      const { pathname } = new URL(String(url))
+      const issuer = 'http://server.test'
+      if (pathname.startsWith('/.well-known/oauth-protected-resource'))
+        return json({ resource: 'http://server.test/mcp', authorization_servers: [issuer] })
+      if (pathname.startsWith('/.well-known/'))
+        return json({
+          issuer,
+          authorization_endpoint: `${issuer}/authorize`,
+          token_endpoint: `${issuer}/token`,
+          response_types_supported: ['code'],
+          code_challenge_methods_supported: ['S256'],
+        })
+      return (await server.fetch?.(url, init)) ?? new Response()
     },
-    [say('hi')],
-  )
+  }
+  return { server: authorizing, sent }
+}
+
+test('an OAuth server without a token sends the user to its authorization server: action is redirect (MC6)', async () => {
+  const { server, sent } = authorized(() => 'other')
+  const { error } = await ran({ servers: { a: server } }, [say('hi')])
   expect(error).toMatchObject({ name: 'McpAuthError', action: 'redirect' })
+  expect(sent).toEqual(['/authorize'])
+})
+
+test('so does a call whose token has expired: the model reads that the user must authorize (MC6)', async () => {
+  let valid = 'first'
+  const { server, sent } = authorized(() => valid, 'first')
+  const expire = {
+    name: 'expire',
+    afterModel() {
+      valid = 'second'
+    },
+  }
+  const { result } = await ran({ servers: { a: server } }, [call('get', {})], { middleware: [expire] })
+  expect(result && readIn(result)).toEqual([
+    'a: it must be authorized first: the authProvider has received the address',
+  ])
   expect(sent).toEqual(['/authorize'])
 })

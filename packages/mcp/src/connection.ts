@@ -1,5 +1,6 @@
 /** One connection to a server. */
 
+import { messageOf } from '@meanwhile/core'
 import type { Client, ElicitRequest, ElicitResult, PriorDiscovery, Transport } from '@modelcontextprotocol/client'
 import { isOAuth, oneRefresh } from './auth.ts'
 import { OpenCalls } from './open-calls.ts'
@@ -114,12 +115,24 @@ async function stdio<Context>(server: StdioServer<Context>, context: Context): P
     ...(cwd !== undefined && { cwd }),
   })
   // Always read: a server stops when the pipe is full.
-  transport.stderr?.on('data', eachLine(stderr))
+  transport.stderr?.on(
+    'data',
+    eachLine((line) => heard(stderr, line)),
+  )
   const kill = () => {
     const { pid } = transport
     if (pid) process.kill(pid, 'SIGKILL')
   }
   return { transport, network: 'pipe', grace, ...(server.orphans === 'trust' && { kill }) }
+}
+
+/** Code that only listens must not end the process. */
+function heard(stderr: (line: string) => void, line: string): void {
+  try {
+    stderr(line)
+  } catch (error) {
+    process.emitWarning(`stderr threw: ${messageOf(error)}`, { type: 'MeanwhileWarning', code: 'observer-failed' })
+  }
 }
 
 function http<Context>(sdk: Sdk, server: HttpServer<Context>, context: Context, calls: OpenCalls): Opened {

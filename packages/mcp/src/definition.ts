@@ -47,8 +47,19 @@ function annotationsIn(given: JsonObject): ToolAnnotations {
   }
 }
 
-/** Identifies what a model and a user rely on: name, description, input schema and annotations. The order of members does not matter. */
-export function hashOf({ name, description, inputSchema, annotations }: McpDefinition): string {
+const hashes = new WeakMap<McpDefinition, string>()
+
+/**
+ * Identifies what a model and a user rely on: name, description, input schema and annotations. The order of members does not matter. Computed once: all
+ * runs have the same definitions.
+ */
+export function hashOf(definition: McpDefinition): string {
+  const hash = hashes.get(definition) ?? computedHash(definition)
+  hashes.set(definition, hash)
+  return hash
+}
+
+function computedHash({ name, description, inputSchema, annotations }: McpDefinition): string {
   const text = JSON.stringify([name, description, inputSchema, annotations], (_, value: unknown) =>
     isRecord(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value,
   )

@@ -3,8 +3,7 @@
 import type { ToolSchema } from '@meanwhile/core'
 import { isRecord } from '@meanwhile/core/calls'
 import type { JsonObject } from './definition.ts'
-
-type Compile = (schema: JsonObject) => ToolSchema
+import type { Sdk } from './sdk.ts'
 
 /** The limits of a schema. */
 export interface SchemaLimits {
@@ -71,16 +70,23 @@ function isPattern(key: string, schema: JsonObject): boolean {
   return 'patternProperties' in schema && (key === 'additionalProperties' || key === 'unevaluatedProperties')
 }
 
+const compiledSchemas = new WeakMap<JsonObject, ToolSchema>()
+
+/** The schema as a function that checks values, without its {@link withoutPatterns patterns}. Compiled once: all runs have the same definitions. */
+export function compiled(schema: JsonObject, sdk: Sdk): ToolSchema {
+  const known = compiledSchemas.get(schema) ?? sdk.fromJsonSchema(withoutPatterns(schema) as JsonObject)
+  compiledSchemas.set(schema, known)
+  return known
+}
+
 /** The schema as core uses it. It is compiled with the first input: a server may list more tools than a run ever calls. */
-export function inputSchema(schema: JsonObject, compile: Compile): ToolSchema<Record<string, unknown>> {
-  let compiled: ToolSchema | undefined
+export function inputSchema(schema: JsonObject, sdk: Sdk): ToolSchema<Record<string, unknown>> {
   return {
     '~standard': {
       version: 1,
       vendor: 'meanwhile',
       async validate(value) {
-        compiled ??= compile(withoutPatterns(schema) as JsonObject)
-        const checked = await compiled['~standard'].validate(value)
+        const checked = await compiled(schema, sdk)['~standard'].validate(value)
         return checked.issues ? checked : { value: checked.value as Record<string, unknown> }
       },
       jsonSchema: { input: () => ({ ...schema }) },

@@ -1,5 +1,6 @@
 /** The way to a server for one identity: a connection that is opened again when it is lost, and the tools of the server. */
 
+import { unlessAborted } from '@meanwhile/core/calls'
 import type { PriorDiscovery } from '@modelcontextprotocol/client'
 import { type Connection, connect, mayRedirect } from './connection.ts'
 import { McpAuthError, McpConnectionError, McpError } from './errors.ts'
@@ -16,6 +17,8 @@ export interface Way {
   connection(signal: AbortSignal): Promise<Connection>
   /** Called when a connection no longer works. */
   drop(connection: Connection): void
+  /** The error of a request whose credentials were refused. */
+  unauthorized(): McpAuthError
 }
 
 /** What the connections of a server have in common. */
@@ -62,12 +65,7 @@ export class Link<Context> implements Way {
     const open = await this.#opening?.catch(() => undefined)
     if (open?.isClosed()) this.drop(open)
     this.#opening ??= this.#open()
-    const { aborted, stop } = abortOf(signal)
-    try {
-      return await Promise.race([this.#opening, aborted])
-    } finally {
-      stop()
-    }
+    return await unlessAborted(this.#opening, signal ? [signal] : [])
   }
 
   drop(connection: Connection): void {
@@ -102,6 +100,11 @@ export class Link<Context> implements Way {
         this.drop(connection)
       }
     }
+  }
+
+  unauthorized(): McpAuthError {
+    const { options, context } = this.#options
+    return new McpAuthError(this.server, mayRedirect(options, context) ? 'redirect' : 'configure')
   }
 
   #forget(listing: Promise<Listing>): void {
@@ -143,21 +146,7 @@ export class Link<Context> implements Way {
   /** The error with the name of the server. It has no cause, because the client's errors contain addresses and answers. */
   #named(sdk: Connection['sdk'], error: unknown): unknown {
     if (error instanceof McpError) return error
-    const { options, context } = this.#options
-    if (faultOf(sdk, error) === 'auth')
-      return new McpAuthError(this.server, mayRedirect(options, context) ? 'redirect' : 'configure')
+    if (faultOf(sdk, error) === 'auth') return this.unauthorized()
     return new McpConnectionError(this.server, `cannot be reached (${reasonOf(sdk, error)})`)
   }
-}
-
-function abortOf(signal?: AbortSignal): { readonly aborted: Promise<never>; readonly stop: () => void } {
-  let stop = () => {}
-  const aborted = new Promise<never>((_, reject) => {
-    if (!signal) return
-    const abort = () => reject(signal.reason)
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort, { once: true })
-    stop = () => signal.removeEventListener('abort', abort)
-  })
-  return { aborted, stop: () => stop() }
 }

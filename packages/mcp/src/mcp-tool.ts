@@ -1,7 +1,7 @@
 /** A tool of a server as a tool of an agent. */
 
 import { type Effect, type Tool, type ToolContext, ToolError, tool } from '@meanwhile/core'
-import { judgeCall } from '@meanwhile/core/calls'
+import { judgeCall, unheard, unlessAborted } from '@meanwhile/core/calls'
 import type {
   CallToolResult,
   ElicitRequest,
@@ -13,10 +13,10 @@ import type {
 import { context as activeTrace, propagation } from '@opentelemetry/api'
 import type { Connection } from './connection.ts'
 import { errorTextOf, partsOf } from './content.ts'
-import { hashOf, type JsonObject, type McpDefinition } from './definition.ts'
-import { McpAuthError, McpError, McpUnknownError } from './errors.ts'
+import { hashOf, type McpDefinition } from './definition.ts'
+import { McpError, McpUnknownError } from './errors.ts'
 import { faultOf, reasonOf } from './faults.ts'
-import { inputSchema, withoutPatterns } from './input-schema.ts'
+import { compiled, inputSchema } from './input-schema.ts'
 import type { Way } from './link.ts'
 import { type FullLimits, fullLimits, type Shared } from './options.ts'
 import { ProgressTap } from './progress.ts'
@@ -59,15 +59,14 @@ export function mcpTool({ way, definition, name, effect, options, sdk }: ToolOf)
   const made = tool({
     name,
     description: definition.description ?? definition.name,
-    input: inputSchema(definition.inputSchema, (schema) => sdk.fromJsonSchema(schema)),
+    input: inputSchema(definition.inputSchema, sdk),
     effect: effect as Effect,
     ...(options.timeout !== undefined && { timeout: options.timeout }),
     async *execute(input: Record<string, unknown>, context) {
       const tap = new ProgressTap(limits.progress)
       const call = new ServerCall({ way, definition, tool: made, input, context, options, limits, tap })
-      const done = call.result().finally(() => tap.end())
       // The reader of the progress may leave first.
-      done.catch(() => {})
+      const done = unheard(call.result().finally(() => tap.end()))
       yield* tap.read()
       return await done
     },
@@ -183,7 +182,7 @@ class ServerCall {
         if (this.#asked) await this.#interrupt(this.#asked)
         context.signal.throwIfAborted()
         const fault = error instanceof LostError ? 'lost' : faultOf(sdk, error)
-        if (fault === 'auth') throw this.#failed('', new McpAuthError(way.server, 'configure'))
+        if (fault === 'auth') throw this.#failed('', way.unauthorized())
         if (fault === 'answered') throw this.#failed(error instanceof Error ? error.message : String(error))
         if (fault === 'refused') throw this.#failed(`the request was refused (${reasonOf(sdk, error)})`)
         way.drop(connection)
@@ -220,10 +219,6 @@ class ServerCall {
     const { run, callId, idempotencyKey, signal } = context
     const left = new AbortController()
     let timer: NodeJS.Timeout | undefined
-    const lost = new Promise<never>((_, reject) => {
-      left.signal.addEventListener('abort', () => reject(left.signal.reason), { once: true })
-    })
-    lost.catch(() => {})
     const open = calls.add({
       lost: () => left.abort(new LostError()),
       resumed: () => {
@@ -255,8 +250,7 @@ class ServerCall {
           toolDefinition: definitionOf as McpDefinition & { annotations: ToolAnnotations },
         },
       )
-      answer.catch(() => {})
-      return await Promise.race([answer, lost])
+      return await unlessAborted(answer, [left.signal])
     } finally {
       clearTimeout(timer)
       open.over()
@@ -321,7 +315,6 @@ async function checkOutput(
 ): Promise<void> {
   if (!outputSchema) return
   if (structuredContent === undefined) throw failed('its answer lacks the structured content')
-  const schema = sdk.fromJsonSchema(withoutPatterns(outputSchema) as JsonObject)
-  const { issues } = await schema['~standard'].validate(structuredContent)
+  const { issues } = await compiled(outputSchema, sdk)['~standard'].validate(structuredContent)
   if (issues) throw failed(`its answer does not match its schema: ${issues.map(({ message }) => message).join('; ')}`)
 }

@@ -3,7 +3,7 @@
 import { ConfigError, type Tool } from '@meanwhile/core'
 import type { Client, Transport } from '@modelcontextprotocol/client'
 import { answerQuestions, type Connection } from './connection.ts'
-import { McpConnectionError } from './errors.ts'
+import { McpAuthError, McpConnectionError } from './errors.ts'
 import type { Way } from './link.ts'
 import { listTools } from './list-tools.ts'
 import { OpenCalls } from './open-calls.ts'
@@ -41,6 +41,7 @@ export async function mcpTools(client: Client, options: McpToolsOptions): Promis
       return connection
     },
     drop: () => {},
+    unauthorized: () => new McpAuthError(server, 'configure'),
   }
   const listing = await listTools(connection, server, fullLimits(options.limits))
   return toolSet([{ way, listing, sdk }], [], options)

@@ -33,15 +33,20 @@ export function mcp<Context = unknown>(options: McpOptions<Context>): McpMiddlew
   function linkTo(name: string, server: ServerOptions<Context>, run: Run): Link<Context> {
     const context = reader?.(run) as Context
     const key = JSON.stringify([name, server.identity?.(context) ?? ''])
-    let link = links.get(key)
-    if (!link) {
-      const limits = fullLimits(options.limits)
-      const gone = () => links.delete(key)
-      link = new Link({ name, options: server, context, limits, mayAsk: questions !== 'decline', gone })
-      links.set(key, link)
-    }
+    const link = links.get(key) ?? begun(key, name, server, context)
     const holds = held(run)
     if (!holds.has(link)) holds.set(link, link.hold())
+    return link
+  }
+
+  function begun(key: string, name: string, server: ServerOptions<Context>, context: Context): Link<Context> {
+    // A run may still use a link that was closed, and let it go when the next one stands in its place.
+    const gone = () => {
+      if (links.get(key) === link) links.delete(key)
+    }
+    const limits = fullLimits(options.limits)
+    const link = new Link({ name, options: server, context, limits, mayAsk: questions !== 'decline', gone })
+    links.set(key, link)
     return link
   }
 

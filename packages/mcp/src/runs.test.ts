@@ -120,6 +120,39 @@ test('an idle connection is closed, and the next run opens another one (MC1)', a
   }
 })
 
+test('a connection that a run still used after close does not take the place of the next one (MC1)', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    const { server, now } = changing([listed('one')])
+    await using servers = mcp({ servers: { a: { ...server, idleAfter: 1_000 } } })
+    const gates: (() => void)[] = []
+    const stay = tool({
+      name: 'stay',
+      description: 'Stays until it is let go.',
+      input: z.object({}),
+      execute: () => new Promise<string>((resolve) => gates.push(() => resolve('gone'))),
+    })
+    const go = (...calls: readonly ScriptStep[]) => {
+      const model = scriptedModel([...(calls.length > 0 ? [respond(...calls)] : []), respond(say('done'))])
+      return createAgent({ model, tools: [stay], middleware: [servers] }).run('Go')
+    }
+    const first = go(call('stay', {}))
+    await vi.waitUntil(() => gates.length === 1)
+    await servers.close()
+    const second = go(call('stay', {}))
+    await vi.waitUntil(() => gates.length === 2)
+    gates[0]?.()
+    await first
+    await vi.advanceTimersByTimeAsync(2_000)
+    await go()
+    expect(now.connects).toBe(2)
+    gates[1]?.()
+    await second
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
 const ask = tool({
   name: 'ask',
   description: 'Asks.',

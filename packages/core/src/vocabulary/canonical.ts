@@ -17,18 +17,17 @@ function leafText(value: unknown): string {
 
 const keys = new WeakMap<ToolCall, string>()
 
-/**
- * Stands for the input of a call in keys: the SHA-256 of its canonical text. Where that cannot be computed at once, as in browsers, it is the text
- * itself. Computed once per call: calls are frozen.
- */
+/** Stands for the input of a call in keys: {@link textKey} of its canonical text. Computed once per call: calls are frozen. */
 export function inputKey(call: ToolCall): string {
-  const known = keys.get(call)
-  if (known) return known
-  const text = canonical([call.input, call.inputError])
-  const crypto = globalThis.process?.getBuiltinModule?.('node:crypto')
-  const key = crypto?.hash?.('sha256', text, 'base64url') ?? encodeURIComponent(text)
+  const key = keys.get(call) ?? textKey(canonical([call.input, call.inputError]))
   keys.set(call, key)
   return key
+}
+
+/** Stands for a text: its SHA-256. Where that cannot be computed at once, as in browsers, it is the text itself. */
+export function textKey(text: string): string {
+  const crypto = globalThis.process?.getBuiltinModule?.('node:crypto')
+  return crypto?.hash?.('sha256', text, 'base64url') ?? encodeURIComponent(text)
 }
 
 /** Whether two inputs are equal as JSON. */

@@ -1,10 +1,9 @@
 /** The checks of the user messages of one run: which messages have none yet, what is open, and what has failed. */
 
 import { type Awaitable, type Cell, type Message, type Run, runLocal, type UserMessage } from '@meanwhile/core'
-import { isRecord } from '@meanwhile/core/calls'
+import { isRecord, textKey } from '@meanwhile/core/calls'
 import { GuardError } from '../guard-error.ts'
 import { isCount, schemaOf } from '../schema-of.ts'
-import { textDigest } from './text-digest.ts'
 import { Check, type GuardContext, type GuardOf, type GuardVerdict } from './verdict.ts'
 
 export interface InputRules {
@@ -17,7 +16,7 @@ export interface InputRules {
 export interface Known {
   /** Whether the guard has seen the messages of the run. */
   readonly begun: boolean
-  /** The digests of the messages that need no check any more. */
+  /** The keys of the messages that need no check any more. */
   readonly passed: readonly string[]
   /** The reason of the check that has failed; empty if it gave none. */
   readonly failed: string | null
@@ -86,14 +85,15 @@ export class InputChecks {
     const fresh = messages.filter((message): message is UserMessage => isTheirs(message) && !this.#seen.has(message))
     for (const message of fresh) this.#seen.add(message)
     if (fresh.length === 0 && known.value.begun) return
-    const digests = fresh.map(digestOf)
+    const keys = fresh.map(keyOf)
     if (!known.value.begun) {
       const answered = isFirst && !this.#rules.history ? messages.findLastIndex(({ role }) => role === 'assistant') : -1
-      const passed = digests.filter((_, index) => messages.indexOf(fresh[index] as Message) < answered)
+      const earlier = new Set(messages.slice(0, Math.max(0, answered)))
+      const passed = keys.filter((_, index) => earlier.has(fresh[index] as Message))
       known.value = { ...known.value, begun: true, passed }
     }
-    const { passed } = known.value
-    const unchecked = fresh.filter((_, index) => !passed.includes(digests[index] as string))
+    const passed = new Set(known.value.passed)
+    const unchecked = fresh.filter((_, index) => !passed.has(keys[index] as string))
     if (unchecked.length === 0) return
     const check = new Check(this.#guard, {
       place: 'input',
@@ -103,7 +103,7 @@ export class InputChecks {
         this.#failure ??= failure
         known.value = failure
           ? { ...known.value, failed: failure.reason ?? '' }
-          : { ...known.value, passed: [...new Set([...known.value.passed, ...digests])] }
+          : { ...known.value, passed: [...new Set([...known.value.passed, ...keys])] }
         if (!failure) this.#open.delete(check)
       },
     })
@@ -116,8 +116,8 @@ function isTheirs(message: Message): message is UserMessage {
   return message.role === 'user' && message.origin === undefined
 }
 
-function digestOf({ content }: UserMessage): string {
-  return textDigest(JSON.stringify(content))
+function keyOf({ content }: UserMessage): string {
+  return textKey(JSON.stringify(content))
 }
 
 function isKnown(value: unknown): value is Known {
