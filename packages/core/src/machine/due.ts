@@ -4,7 +4,7 @@ import type { Invocation } from '../vocabulary/saved-run.ts'
 import { type CallState, executionOf, hasSettled } from './call.ts'
 import { askerOf, type Calls, callOf, needsSlot, type WaitingExecution } from './calls.ts'
 import { executionOver, movedTo } from './decide-call.ts'
-import { callChanged, decideCall } from './decide-calls.ts'
+import { decideCall } from './decide-calls.ts'
 import { obstacleOf } from './obstacle.ts'
 
 /**
@@ -42,7 +42,6 @@ export function takesOverSlot(calls: Calls, number: number, invocation: Invocati
   if (!kept) return undefined
   decideCall(calls, executionOver(callOf(calls, number), kept.invocation))
   decideCall(calls, movedTo(callOf(calls, number), invocation, 'checking'))
-  callChanged(calls, number)
   return kept.invocation
 }
 
