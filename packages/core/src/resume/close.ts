@@ -1,7 +1,6 @@
 /** Closes a run that has stopped and will not continue. Each open call, and open background work, gets a result with the reason. */
 
-import { checkpointFrom, hasFinalAnswer, stored } from '../checkpoint/checkpoint.ts'
-import { signed } from '../checkpoint/checksum.ts'
+import { checkpointFrom, hasFinalAnswer, signed, stored } from '../checkpoint/checkpoint.ts'
 import { asStoreError } from '../checkpoint/saver.ts'
 import { partialMessage } from '../model-call/partial-response.ts'
 import { inWordsOf } from '../tool-call/history-results.ts'
