@@ -4,7 +4,7 @@ import { turnIfDue } from '../flow/event-loop.ts'
 import type { Awaitable } from '../flow/flow.ts'
 import { recently } from '../flow/grace.ts'
 import { unheard } from '../flow/unheard.ts'
-import { isEnding, isLost } from '../machine/halt.ts'
+import { isEnding, hasFailed } from '../machine/halt.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { RunState } from '../state/run.ts'
 import type { Saver, Undos } from '../state/saver.ts'
@@ -47,11 +47,11 @@ export class RunSaver implements Saver<CallEntry> {
 
   get startsNothing(): boolean {
     const { state } = this.#run.halt
-    return isEnding(state) || isLost(state)
+    return isEnding(state) || hasFailed(state)
   }
 
   soon(): void {
-    if (!this.isOn || this.#run.over || isLost(this.#run.halt.state)) return
+    if (!this.isOn || this.#run.over || hasFailed(this.#run.halt.state)) return
     this.#late ??= setTimeout(() => void this.now(), LATEST)
     // Without a first checkpoint a resume finds nothing.
     if (this.revision === 0) void this.now()
@@ -107,7 +107,7 @@ export class RunSaver implements Saver<CallEntry> {
       if (found === undefined) return
       const stored = checkedCheckpoint(found)
       if (stored.revision !== this.revision)
-        throw this.#lost(new CheckpointConflictError(id, this.revision, stored.revision))
+        throw this.#overtaken(new CheckpointConflictError(id, this.revision, stored.revision))
       const undos = change(stored)
       if (undos) await this.#save(signed({ ...stored, undos }))
     })
@@ -152,12 +152,12 @@ export class RunSaver implements Saver<CallEntry> {
       this.revision++
     } catch (error) {
       if (!(error instanceof CheckpointConflictError)) throw asStoreError(id, error)
-      throw this.#lost(error)
+      throw this.#overtaken(error)
     }
   }
 
   /** Another process has saved this run, so it does not continue here. */
-  #lost(conflict: CheckpointConflictError): CheckpointConflictError {
+  #overtaken(conflict: CheckpointConflictError): CheckpointConflictError {
     if (!this.#run.over) this.#run.halt.fail(conflict)
     return conflict
   }

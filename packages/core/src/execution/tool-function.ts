@@ -83,14 +83,14 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
     const output = tool.execute
       ? yield* limit.outcome(tool.execute(given.input, context))
       : await answerOf(tool, checkedOf(call) ? { ...call, input: given.input } : call, context.answers)
-    if (entry.dropped) throw entry.dropped
+    if (entry.parkedBy) throw entry.parkedBy
     if (!hasAbandoned(entry.state, invocation)) {
       entry.done = { input, output }
       if (tool.compensate) entry.decide(marked(entry.state, 'isDone'))
     }
     return host.resultOf(call, tool, output)
   } catch (thrown) {
-    const error = entry.dropped ?? ((hasClass(thrown, 'AgentError') && conflictOf(thrown)) || thrown)
+    const error = entry.parkedBy ?? ((hasClass(thrown, 'AgentError') && conflictOf(thrown)) || thrown)
     host.threw?.(error, invocation)
     throw error
   } finally {

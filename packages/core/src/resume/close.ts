@@ -43,7 +43,7 @@ export async function closeRun(
   if (hasFinalAnswer(checkpoint))
     throw new CheckpointError(runId, 'its run has its final answer: agent.resume returns the result')
   const stopped = stoppedCalls(checkpoint)
-  const unknown = [...new Set([...checkpoint.unknown, ...lostIn(stopped)])]
+  const unknown = [...new Set([...checkpoint.unknown, ...unknownIn(stopped)])]
   const byId = new Map(stopped.map((one) => [one.id, one]))
   const closing = (call: ToolCall) => closingMessage(call, byId.get(call.id), checkpoint.status, reason)
   const works = checkpoint.calls.flatMap((one) =>
@@ -90,8 +90,8 @@ async function saved(store: CheckpointStore, closed: Checkpoint, expected: numbe
 type Work = SavedCall & { readonly message: ToolMessage }
 
 /** The ids of calls that may have changed something and whose result the model has not read, relative to the outermost run. */
-function lostIn(calls: readonly StoppedCall[]): string[] {
-  return withInner(calls).flatMap(({ id, isLost }) => (isLost ? [id] : []))
+function unknownIn(calls: readonly StoppedCall[]): string[] {
+  return withInner(calls).flatMap(({ id, isUnknown }) => (isUnknown ? [id] : []))
 }
 
 /** The result of a call that has none: the reason, and what may have happened. */
@@ -101,7 +101,7 @@ function closingMessage(
   status: Checkpoint['status'],
   reason: string,
 ): ToolMessage {
-  const mayHaveHappened = stopped && lostIn([stopped]).length > 0
+  const mayHaveHappened = stopped && unknownIn([stopped]).length > 0
   const text = mayHaveHappened ? `${mayHaveHappenedText(status === 'cancelled')} ${reason}` : reason
   return textMessage(call, text + insideText(stopped?.inside ?? []), true)
 }

@@ -84,15 +84,15 @@ export async function load(run: RunState, { from, answers, rerun }: Resumption):
  * @throws {CheckpointConflictError} Another process has resumed the checkpoint.
  */
 export async function claim(run: RunState, { checkpoint, answers }: Resumed): Promise<void> {
-  const isLost = (name: string) => checkpoint.tools.includes(name) && !findTool(run.setup.tools, name)
+  const isMissing = (name: string) => checkpoint.tools.includes(name) && !findTool(run.setup.tools, name)
   const unsettled = checkpoint.calls.flatMap((one) => (one.message || one.fate !== 'committed' ? [] : [one.call]))
   const settled = new Set(checkpoint.calls.flatMap(({ id, message }) => (message ? [id] : [])))
   const unanswered = openCalls(run.history.messages).filter(({ id }) => !settled.has(id))
-  const lost = [...unanswered, ...unsettled].find(({ name }) => isLost(name))
-  if (lost)
+  const missing = [...unanswered, ...unsettled].find(({ name }) => isMissing(name))
+  if (missing)
     throw new CheckpointMismatchError(
       run.id,
-      `${agentText(run.config.name)} has no tool ${lost.name}, which call ${lost.id} needs`,
+      `${agentText(run.config.name)} has no tool ${missing.name}, which call ${missing.id} needs`,
     )
   try {
     await checkAnswers(checkpoint.interrupts, answers, { tools: run.setup.tools })

@@ -217,7 +217,7 @@ export class CallEntry {
   }
 
   /** The stop of its run, if it came while the call waited for its commit. Then its outcome is dropped, and the call stays open. */
-  get dropped(): RunStop | undefined {
+  get parkedBy(): RunStop | undefined {
     return this.state.isParked ? this.state.metStop : undefined
   }
 

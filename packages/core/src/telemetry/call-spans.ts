@@ -181,8 +181,8 @@ function endExecution(scope: Scope, call: CallFacts, execution: ExecutionFacts, 
   const thrown = execution.answersAbort ? undefined : failureOf(error, typeOf)
   const undone = error === undefined ? compensated : undefined
   const failure = thrown ?? (undone === false ? 'compensation_failed' : undefined)
-  const isLost = execution.ended === undefined || stage === 'abandoned'
-  const outcome = isLost && thrown === undefined ? 'abandoned' : fateOf(call, thrown !== undefined, execution)
+  const isAbandoned = execution.ended === undefined || stage === 'abandoned'
+  const outcome = isAbandoned && thrown === undefined ? 'abandoned' : fateOf(call, thrown !== undefined, execution)
   const headStart = aheadOf(call, execution)
   const ending: Ending = {
     attributes: () =>
@@ -190,7 +190,7 @@ function endExecution(scope: Scope, call: CallFacts, execution: ExecutionFacts, 
         'meanwhile.dispatch.queued': queued,
         'meanwhile.dispatch.lag': lag,
         'meanwhile.outcome': outcome,
-        'meanwhile.settled': isLost ? false : undefined,
+        'meanwhile.settled': isAbandoned ? false : undefined,
         'meanwhile.discard.reason': reasonOf(call),
         'meanwhile.head_start': headStart,
         'meanwhile.overlap': headStart && overlapOf(execution, Math.min(execution.started + headStart * 1000, at)),

@@ -187,7 +187,7 @@ export async function compensate(run: RunState, entry: CallEntry): Promise<boole
   // The call was made before the resume, and its output is not in the checkpoint.
   if (is === 'unknown')
     return failed('the call may have happened before the run was resumed; its output is unknown, so it is not undone')
-  if (is === 'lost') return failed('the call is still running, and is not undone if it succeeds')
+  if (is === 'abandoned') return failed('the call is still running, and is not undone if it succeeds')
   if (is === 'late') {
     entry.work?.then(undo).catch(() => undefined)
     return failed('the call is still running, and will be undone if it succeeds')
