@@ -4,7 +4,7 @@ import { turnIfDue } from '../flow/event-loop.ts'
 import type { Awaitable } from '../flow/flow.ts'
 import { recently } from '../flow/grace.ts'
 import { unheard } from '../flow/unheard.ts'
-import { hasFailed, isEnding } from '../machine/halt.ts'
+import { isEnding, isLost } from '../machine/halt.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { RunState } from '../state/run.ts'
 import type { Saver, Undos } from '../state/saver.ts'
@@ -47,11 +47,11 @@ export class RunSaver implements Saver<CallEntry> {
 
   get startsNothing(): boolean {
     const { state } = this.#run.halt
-    return isEnding(state) || hasFailed(state)
+    return isEnding(state) || isLost(state)
   }
 
   soon(): void {
-    if (!this.isOn || this.#run.over || hasFailed(this.#run.halt.state)) return
+    if (!this.isOn || this.#run.over || isLost(this.#run.halt.state)) return
     this.#late ??= setTimeout(() => void this.now(), LATEST)
     // Without a first checkpoint a resume finds nothing.
     if (this.revision === 0) void this.now()

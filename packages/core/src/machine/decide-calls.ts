@@ -3,18 +3,7 @@
 import type { DiscardCause } from '../vocabulary/events.ts'
 import { type CallState, hasSettled, hasSlot } from './call.ts'
 import { type Calls, callOf, isInputOpen, needsSlot } from './calls.ts'
-import {
-  aborted,
-  alsoRequestedBy,
-  committed,
-  discarded,
-  hidden,
-  kept,
-  renamed,
-  told,
-  undoing,
-  withChild,
-} from './decide-call.ts'
+import { aborted, alsoRequestedBy, committed, discarded, hidden, kept, renamed, told, undoing } from './decide-call.ts'
 
 /** Stores a state that decide-call.ts has made, and notes what that changes for others. Returns whether it differs from the stored one. */
 export function decideCall(calls: Calls, after: CallState): boolean {
@@ -95,8 +84,8 @@ export function callMade(calls: Calls, call: Omit<CallState, 'number' | 'childre
   if (needsSlot(call)) calls.order.push(number)
   if (call.maker !== undefined) calls.inner.add(number)
   // A maker may still be running after the run has forgotten it.
-  if (call.maker !== undefined && calls.all.has(call.maker))
-    decideCall(calls, withChild(callOf(calls, call.maker), number))
+  const maker = calls.all.get(call.maker ?? 0)
+  if (maker) decideCall(calls, { ...maker, children: [...maker.children, number] })
   callChanged(calls, number)
   return number
 }
