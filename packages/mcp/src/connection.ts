@@ -1,7 +1,7 @@
 /** One connection to a server. */
 
 import { messageOf } from '@meanwhile/core'
-import type { Client, ElicitRequest, ElicitResult, PriorDiscovery, Transport } from '@modelcontextprotocol/client'
+import type { Client, ElicitRequest, PriorDiscovery, Transport } from '@modelcontextprotocol/client'
 import { isOAuth, oneRefresh } from './auth.ts'
 import { OpenCalls } from './open-calls.ts'
 import type { HttpServer, Of, ServerOptions, StdioServer } from './options.ts'
@@ -85,11 +85,9 @@ export async function connect<Context>(connecting: Connecting<Context>): Promise
 
 const CLIENT = { name: 'meanwhile', version: '0.1.0' }
 
-/** Lets the server ask. A question of the 2025 protocol names no call: it is answered only if one call is open. */
+/** Lets a server of the 2025 protocol ask. */
 export function answerQuestions(client: Client, calls: OpenCalls): void {
-  client.setRequestHandler('elicitation/create', async (request: ElicitRequest): Promise<ElicitResult> => {
-    return (await calls.only?.elicit(request)) ?? { action: 'decline' }
-  })
+  client.setRequestHandler('elicitation/create', (request: ElicitRequest) => calls.elicit(request))
 }
 
 async function closed(closing: Promise<void>, kill: (() => void) | undefined, grace: number): Promise<void> {

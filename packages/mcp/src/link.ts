@@ -86,7 +86,9 @@ export class Link<Context> implements Way {
     for (let tries = 1; ; tries++) {
       const connection = await this.connection()
       const { client, sdk } = connection
-      const listing = this.#listing ?? listTools(connection, this.server, this.#options.limits)
+      const { limits, options: server } = this.#options
+      const about = { server: this.server, limits, resources: server.resources }
+      const listing = this.#listing ?? listTools(connection, about)
       this.#listing = listing
       try {
         const found = await listing

@@ -11,6 +11,8 @@ export interface OpenCall {
   resumed(): void
   /** The server asks a question. */
   elicit(request: ElicitRequest): Promise<ElicitResult>
+  /** The server asks a question that nobody is asked. */
+  decline(why: string): ElicitResult
 }
 
 /** The member of `_meta` by which a request is found. It is never sent. */
@@ -39,10 +41,12 @@ export class OpenCalls {
     }
   }
 
-  /** The call that is open; `undefined` if it is not the only one. */
-  get only(): OpenCall | undefined {
+  /** Answers a question of the 2025 protocol. It names no call, so only one call may be open. */
+  async elicit(request: ElicitRequest): Promise<ElicitResult> {
     const [one, ...others] = this.#calls.values()
-    return others.length === 0 ? one : undefined
+    if (one && others.length === 0) return await one.elicit(request)
+    for (const call of this.#calls.values()) call.decline('it does not say which of its open calls it is about')
+    return { action: 'decline' }
   }
 
   /** Called when the client resumes a stream after this event. */

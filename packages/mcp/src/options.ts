@@ -29,6 +29,8 @@ export interface AnyServer<Context = unknown> {
   readonly identity?: (context: Context) => string
   /** After how many milliseconds without a run the connection is closed. Default 300,000. */
   readonly idleAfter?: number
+  /** Whether the model gets tools that list and read the resources of this server. Both have the effect `read`. Default `false`. */
+  readonly resources?: boolean
 }
 
 /** A server in its own process, which is started for each connection. */
@@ -143,6 +145,8 @@ export interface McpOptions<Context = unknown> extends Shared {
 export interface McpToolsOptions extends Shared {
   /** The name of the server in errors and prefixes. */
   readonly server: string
+  /** Whether the model gets tools that list and read the resources of the server. Both have the effect `read`. Default `false`. */
+  readonly resources?: boolean
 }
 
 /** The limits, each with its value. */
@@ -175,7 +179,7 @@ const SHARED: OptionNames<Shared> = {
   lostAfter: '',
 }
 
-const ANY = { optional: '', identity: '', idleAfter: '' }
+const ANY = { optional: '', identity: '', idleAfter: '', resources: '' }
 const STDIO: OptionNames<StdioServer> = {
   ...ANY,
   command: '',
@@ -200,7 +204,7 @@ export function checkMcpOptions<Context>(options: McpOptions<Context>): void {
 
 /** @throws {ConfigError} An option is invalid. */
 export function checkToolsOptions(options: McpToolsOptions): void {
-  checkOptions<McpToolsOptions>('mcpTools', options, { ...SHARED, server: 'name' })
+  checkOptions<McpToolsOptions>('mcpTools', options, { ...SHARED, server: 'name', resources: '' })
   if (typeof options?.server !== 'string' || options.server === '')
     throw new ConfigError('server', 'must be the name of the server, for errors')
   checkShared(options)

@@ -32,7 +32,7 @@ export function raw(answer: Raw): HttpServer {
       if (init?.method !== 'POST') return new Response(null, { status: 405 })
       const { id, ...request } = JSON.parse(bodyOf(init))
       if (id === undefined) return new Response(null, { status: 202 })
-      const given = request.method === 'initialize' ? INITIALIZED : answer(request)
+      const given = answer(request) ?? (request.method === 'initialize' ? initialized() : undefined)
       if (given instanceof Response) return given
       const error = { code: -32601, message: 'Method not found' }
       return Response.json({ jsonrpc: '2.0', id, ...(given === undefined ? { error } : { result: given }) })
@@ -40,11 +40,12 @@ export function raw(answer: Raw): HttpServer {
   }
 }
 
-const INITIALIZED = {
+/** The first answer of a server of the 2025 protocol with these capabilities. */
+export const initialized = (more: object = {}) => ({
   protocolVersion: '2025-11-25',
-  capabilities: { tools: { listChanged: true } },
+  capabilities: { tools: { listChanged: true }, ...more },
   serverInfo: { name: 'raw', version: '1.0.0' },
-}
+})
 
 /** A server with these tools, as it lists them. `call` returns the results. */
 export function listing(tools: readonly unknown[], call: Raw = () => ({ content: [] })): HttpServer {
