@@ -47,7 +47,6 @@ export async function connect<Context>(connecting: Connecting<Context>): Promise
   const { sdk, server, mayAsk, prior, changed } = connecting
   const calls = new OpenCalls()
   const { transport, network, kill, grace = GRACE } = await open(connecting, calls)
-  calls.watch(transport)
   const client = new sdk.Client(CLIENT, {
     capabilities: mayAsk ? { elicitation: { form: {}, url: {} } } : {},
     versionNegotiation: { mode: 'auto' },
@@ -64,6 +63,7 @@ export async function connect<Context>(connecting: Connecting<Context>): Promise
   client.onerror = () => {}
   try {
     await client.connect(transport, prior && 'command' in server ? { prior } : {})
+    calls.watch(transport)
   } catch (error) {
     isClosed = true
     await closed(transport.close(), kill, grace)

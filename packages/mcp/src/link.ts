@@ -28,6 +28,8 @@ export interface LinkOptions<Context> {
   readonly context: Context
   readonly limits: FullLimits
   readonly mayAsk: boolean
+  /** The protocols of servers, by their names, for all connections. On stdio, finding one out starts a second process. */
+  readonly protocols: Map<string, PriorDiscovery>
   /** Called when no run needs it any more, and its connection is closed. */
   readonly gone: () => void
 }
@@ -40,7 +42,6 @@ export class Link<Context> implements Way {
   readonly #options: LinkOptions<Context>
   #opening: Promise<Connection> | undefined
   #listing: Promise<Listing> | undefined
-  #prior: PriorDiscovery | undefined
   #holders = 0
   #idle: NodeJS.Timeout | undefined
 
@@ -123,18 +124,21 @@ export class Link<Context> implements Way {
   }
 
   async #open(): Promise<Connection> {
-    const { options: server, context, mayAsk } = this.#options
+    const { options: server, context, mayAsk, protocols } = this.#options
     const sdk = await loadSdk()
     const changed = () => {
       this.#listing = undefined
     }
     for (let tries = 1; ; tries++)
       try {
-        const connection = await connect({ sdk, server, context, mayAsk, prior: this.#prior, changed })
+        const prior = protocols.get(this.server)
+        const connection = await connect({ sdk, server, context, mayAsk, prior, changed })
         const discover = connection.client.getDiscoverResult()
-        this.#prior = discover ? { kind: 'modern', discover } : { kind: 'legacy' }
+        protocols.set(this.server, discover ? { kind: 'modern', discover } : { kind: 'legacy' })
         return connection
       } catch (error) {
+        // Another version of the server may have been installed.
+        protocols.delete(this.server)
         const isFinal = tries === TRIES || ['auth', 'refused'].includes(faultOf(sdk, error))
         if (!isFinal) {
           await new Promise((resolve) => setTimeout(resolve, 100 * 4 ** (tries - 1)))

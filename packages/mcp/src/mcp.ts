@@ -2,6 +2,7 @@
 
 import { type Middleware, type Run, runLocal } from '@meanwhile/core'
 import { branded } from '@meanwhile/core/calls'
+import type { PriorDiscovery } from '@modelcontextprotocol/client'
 import { McpError } from './errors.ts'
 import { toolsFor } from './known-tools.ts'
 import { Link } from './link.ts'
@@ -27,6 +28,7 @@ export function mcp<Context = unknown>(options: McpOptions<Context>): McpMiddlew
   checkMcpOptions(options)
   const { servers, context: reader, questions, onDrift } = options
   const links = new Map<string, Link<Context>>()
+  const protocols = new Map<string, PriorDiscovery>()
   const held = runLocal(() => new Map<Link<Context>, () => void>())
 
   function linkTo(name: string, server: ServerOptions<Context>, run: Run): Link<Context> {
@@ -44,7 +46,8 @@ export function mcp<Context = unknown>(options: McpOptions<Context>): McpMiddlew
       if (links.get(key) === link) links.delete(key)
     }
     const limits = fullLimits(options.limits)
-    const link = new Link({ name, options: server, context, limits, mayAsk: questions !== 'decline', gone })
+    const mayAsk = questions !== 'decline'
+    const link = new Link({ name, options: server, context, limits, mayAsk, protocols, gone })
     links.set(key, link)
     return link
   }

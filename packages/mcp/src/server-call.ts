@@ -51,22 +51,24 @@ export class ServerCall {
     for (let tries = { unsent: 0, expired: 0, auth: 0, refused: 0, answered: 0, lost: 0 }; ; ) {
       const connection = await this.#connection()
       const { sdk } = connection
-      try {
-        return { answer: await this.#request(connection, reply), sdk }
-      } catch (error) {
-        await this.#questions.interruptIfGivenUp()
-        context.signal.throwIfAborted()
-        const fault = error instanceof LostError ? 'lost' : faultOf(sdk, error)
-        if (fault === 'auth') throw failed('', way.unauthorized())
-        if (fault === 'answered') throw failed(error instanceof Error ? error.message : String(error))
-        if (fault === 'refused') throw failed(`the request was refused (${reasonOf(sdk, error)})`)
-        way.drop(connection)
-        tries = { ...tries, [fault]: tries[fault] + 1 }
-        const isRepeated = tries[fault] === 1 && (fault !== 'lost' || this.#mayRepeat())
-        if (isRepeated) context.run?.annotate({ 'meanwhile.mcp.repeated': true }, context.callId)
-        else if (fault === 'lost' && this.#effect !== 'read') throw new McpUnknownError(way.server, tool.name)
-        else throw failed(`${listed.definition.name} has no answer (${reasonOf(sdk, error)})`)
-      }
+      let thrown: unknown
+      const answer = await this.#request(connection, reply).catch((error: unknown) => {
+        thrown = error
+      })
+      // Also if there is an answer: a server may send one after it has heard that its question waits.
+      await this.#questions.interruptIfGivenUp()
+      if (answer) return { answer, sdk }
+      context.signal.throwIfAborted()
+      const fault = thrown instanceof LostError ? 'lost' : faultOf(sdk, thrown)
+      if (fault === 'auth') throw failed('', way.unauthorized())
+      if (fault === 'answered') throw failed(thrown instanceof Error ? thrown.message : String(thrown))
+      if (fault === 'refused') throw failed(`the request was refused (${reasonOf(sdk, thrown)})`)
+      way.drop(connection)
+      tries = { ...tries, [fault]: tries[fault] + 1 }
+      const isRepeated = tries[fault] === 1 && (fault !== 'lost' || this.#mayRepeat())
+      if (isRepeated) context.run?.annotate({ 'meanwhile.mcp.repeated': true }, context.callId)
+      else if (fault === 'lost' && this.#effect !== 'read') throw new McpUnknownError(way.server, tool.name)
+      else throw failed(`${listed.definition.name} has no answer (${reasonOf(sdk, thrown)})`)
     }
   }
 
@@ -100,6 +102,7 @@ export class ServerCall {
       resumed: () => {
         timer ??= setTimeout(() => left.abort(new LostError()), options.lostAfter ?? 10_000)
       },
+      progress: (reported) => tap.take(reported),
       elicit: (asked) => {
         // After the answer is sent.
         const giveUp = () => setImmediate(() => left.abort(new Error('the call waits for an answer')))
@@ -126,7 +129,6 @@ export class ServerCall {
         {
           signal: AbortSignal.any([signal, left.signal]),
           timeout: LONGEST_TIME,
-          onprogress: tap.take,
           onresumptiontoken: open.event,
         },
       )
