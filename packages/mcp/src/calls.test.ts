@@ -130,6 +130,32 @@ test('of many notifications of progress a run reads some, and the last (MC18)', 
   expect(progress.at(-1)).toBe(1)
 })
 
+test('progress is read from streams however they are cut, with any line ends and with ids, and the last always (MC18)', async () => {
+  for (const [end, size, id] of [
+    ['\n', 1, ''],
+    ['\r\n', 7, 'id: 1\r\n'],
+    ['\r\n', 1, ''],
+    ['\n', 10_000, 'event: message\n'],
+  ] as const) {
+    const server = listing([listed('count')], (request) => {
+      const { progressToken } = request.params?._meta as { readonly progressToken: string }
+      const progress = [1, 2, 3, 4].map((progress) => ({
+        method: 'notifications/progress',
+        params: { progressToken, progress, total: 4, message: `€${progress}` },
+      }))
+      const messages = [...progress, { id: request.id, result: text('counted') }]
+      const body = messages.map((one) => `${id}data: ${JSON.stringify({ jsonrpc: '2.0', ...one })}${end}${end}`)
+      const bytes = new TextEncoder().encode(body.join(''))
+      const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) => index * size)
+      return streamed(chunks.map((at) => bytes.subarray(at, at + size)))
+    })
+    const { read, events } = await ran({ servers: { a: server } }, [call('count', {})])
+    expect(read).toEqual(['counted'])
+    const seen = events.flatMap((one) => (one.type === 'tool-progress' ? [one.message] : []))
+    expect(seen.at(-1)).toBe('€4')
+  }
+})
+
 /** A server whose first answers to calls are these; then it answers. */
 function faulty(...faults: (() => Response)[]) {
   let calls = 0

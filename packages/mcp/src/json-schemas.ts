@@ -1,6 +1,6 @@
 /** The schemas of a server: what may be wrong with one, and how it checks a value. */
 
-import type { ToolSchema } from '@meanwhile/core'
+import { messageOf, type ToolSchema } from '@meanwhile/core'
 import { isRecord } from '@meanwhile/core/calls'
 import type { JsonObject } from './definition.ts'
 import { shownSchema } from './schema-of.ts'
@@ -79,11 +79,16 @@ function isPattern(key: string, schema: JsonObject): boolean {
  * The schema as core uses it, without its {@link withoutPatterns patterns}. It is compiled with the first value: a server may list more tools than a
  * run ever calls.
  */
-export function lazySchema(schema: JsonObject, { fromJsonSchema }: Sdk): ToolSchema<JsonObject> {
+export function lazySchema(schema: JsonObject, server: string, { fromJsonSchema }: Sdk): ToolSchema<JsonObject> {
   let compiled: ToolSchema | undefined
   return shownSchema(schema, async (value) => {
-    compiled ??= fromJsonSchema(withoutPatterns(schema) as JsonObject)
-    const checked = await compiled['~standard'].validate(value)
-    return checked.issues ? checked : { value: checked.value as JsonObject }
+    try {
+      compiled ??= fromJsonSchema(withoutPatterns(schema) as JsonObject)
+      const checked = await compiled['~standard'].validate(value)
+      return checked.issues ? checked : { value: checked.value as JsonObject }
+    } catch (error) {
+      // A schema may be wrong, or refer to itself without end.
+      throw new Error(`${server}: a schema of its tool cannot be used: ${messageOf(error).slice(0, 200)}`)
+    }
   })
 }

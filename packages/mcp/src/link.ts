@@ -4,7 +4,7 @@ import { unlessAborted } from '@meanwhile/core/calls'
 import type { PriorDiscovery } from '@modelcontextprotocol/client'
 import { type Connection, connect, mayRedirect } from './connection.ts'
 import { McpAuthError, McpConnectionError, McpError } from './errors.ts'
-import { faultOf, reasonOf } from './faults.ts'
+import { faultOf, isSilent, reasonOf } from './faults.ts'
 import { type Listing, listTools } from './list-tools.ts'
 import type { FullLimits, ServerOptions } from './options.ts'
 import { loadSdk } from './sdk.ts'
@@ -83,22 +83,23 @@ export class Link<Context> implements Way {
   }
 
   /** The tools of the server. Asks again when they have changed, or if the server does not notify of changes. */
-  async list(): Promise<Listing> {
+  async list(signal: AbortSignal): Promise<Listing> {
     for (let tries = 1; ; tries++) {
-      const connection = await this.connection()
+      const connection = await this.connection(signal)
       const { client, sdk } = connection
       const { limits, options: server } = this.#options
       const about = { server: this.server, limits, resources: server.resources }
       const listing = this.#listing ?? listTools(connection, about)
       this.#listing = listing
       try {
-        const found = await listing
+        const found = await unlessAborted(listing, [signal])
         const hears = client.getProtocolEra() === 'legacy' || client.autoOpenedSubscription !== undefined
         if (!hears || !client.getServerCapabilities()?.tools?.listChanged) this.#forget(listing)
         return found
       } catch (error) {
+        signal.throwIfAborted()
         this.#forget(listing)
-        const isOver = !['unsent', 'expired', 'lost'].includes(faultOf(sdk, error))
+        const isOver = isSilent(sdk, error) || !['unsent', 'expired', 'lost'].includes(faultOf(sdk, error))
         if (error instanceof McpError || isOver || tries === TRIES) throw this.#named(sdk, error)
         this.drop(connection)
       }
@@ -124,7 +125,8 @@ export class Link<Context> implements Way {
   }
 
   async #open(): Promise<Connection> {
-    const { options: server, context, mayAsk, protocols } = this.#options
+    const { options: server, context, limits, mayAsk, protocols } = this.#options
+    const { messageBytes } = limits
     const sdk = await loadSdk()
     const changed = () => {
       this.#listing = undefined
@@ -132,14 +134,15 @@ export class Link<Context> implements Way {
     for (let tries = 1; ; tries++)
       try {
         const prior = protocols.get(this.server)
-        const connection = await connect({ sdk, server, context, mayAsk, prior, changed })
+        const connection = await connect({ sdk, server, context, mayAsk, messageBytes, prior, changed })
         const discover = connection.client.getDiscoverResult()
         protocols.set(this.server, discover ? { kind: 'modern', discover } : { kind: 'legacy' })
         return connection
       } catch (error) {
         // Another version of the server may have been installed.
         protocols.delete(this.server)
-        const isFinal = tries === TRIES || ['auth', 'refused'].includes(faultOf(sdk, error))
+        const isOver = isSilent(sdk, error) || ['auth', 'refused'].includes(faultOf(sdk, error))
+        const isFinal = isOver || tries === TRIES
         if (!isFinal) {
           await new Promise((resolve) => setTimeout(resolve, 100 * 4 ** (tries - 1)))
           continue

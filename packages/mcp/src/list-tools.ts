@@ -1,9 +1,10 @@
 /** The list of a server's tools, page by page: one bad tool must not cost the others. */
 
-import { isRecord } from '@meanwhile/core/calls'
+import { isRecord, unlessAborted } from '@meanwhile/core/calls'
 import type { Connection } from './connection.ts'
 import { type McpDefinition, readDefinition } from './definition.ts'
 import { McpLimitError } from './errors.ts'
+import { LostError } from './faults.ts'
 import { schemaProblem } from './json-schemas.ts'
 import { type ListedTool, listedTool } from './listed-tool.ts'
 import type { FullLimits } from './options.ts'
@@ -35,23 +36,27 @@ export interface ListOptions {
 }
 
 /** @throws {McpLimitError} The server has more tools than the limit, or its pages do not end. */
-export async function listTools({ client, sdk }: Connection, options: ListOptions): Promise<Listing> {
+export async function listTools(connection: Connection, options: ListOptions): Promise<Listing> {
+  const { client, sdk } = connection
   const { server, limits, resources = false } = options
   const { tools: hasTools, resources: hasResources } = client.getServerCapabilities() ?? {}
   const ours = resources && hasResources ? RESOURCE_TOOLS : []
-  const tools = ours.map((definition) => listedTool(definition, sdk))
+  const tools = ours.map((definition) => listedTool(definition, server, sdk))
   const problems: string[] = resources && !hasResources ? [`${server}: it has no resources`] : []
+  const names = new Set(ours.map(({ name }) => name))
   const cursors = new Set<string>()
   if (!hasTools) return { tools, problems }
   for (let cursor: string | undefined; ; ) {
-    const page = await client.request({ method: 'tools/list', params: cursor === undefined ? {} : { cursor } }, PAGE)
+    const page = await pageAt(connection, cursor)
     if (tools.length + problems.length + page.tools.length > limits.tools)
       throw new McpLimitError(server, `it has more than ${limits.tools} tools`)
     for (const raw of page.tools) {
       const definition = readDefinition(raw)
-      const problem = typeof definition === 'string' ? definition : problemOf(definition, limits, ours)
-      if (typeof definition !== 'string' && problem === undefined) tools.push(listedTool(definition, sdk))
-      else problems.push(`${server}: its tool ${nameOf(raw)} is left out: ${problem}`)
+      const problem = typeof definition === 'string' ? definition : problemOf(definition, limits, names)
+      if (typeof definition !== 'string' && problem === undefined) {
+        names.add(definition.name)
+        tools.push(listedTool(definition, server, sdk))
+      } else problems.push(`${server}: its tool ${nameOf(raw)} is left out: ${problem}`)
     }
     const { nextCursor } = page
     if (typeof nextCursor !== 'string') return { tools, problems }
@@ -62,12 +67,27 @@ export async function listTools({ client, sdk }: Connection, options: ListOption
   }
 }
 
+/** One page. The client does not notice when the stream of an answer ends without it. */
+async function pageAt({ client, calls }: Connection, cursor: string | undefined): Promise<Page> {
+  const left = new AbortController()
+  const open = calls.addRequest(() => left.abort(new LostError()))
+  const params = { _meta: open.meta, ...(cursor !== undefined && { cursor }) }
+  try {
+    const page = client.request({ method: 'tools/list', params }, PAGE, { signal: left.signal })
+    return await unlessAborted(page, [left.signal])
+  } finally {
+    open.over()
+  }
+}
+
 function problemOf(
-  { name, inputSchema, outputSchema }: McpDefinition,
+  { name, description = '', inputSchema, outputSchema }: McpDefinition,
   limits: FullLimits,
-  ours: readonly McpDefinition[],
+  names: ReadonlySet<string>,
 ): string | undefined {
-  if (ours.some((one) => one.name === name)) return 'its name is that of a tool for resources'
+  if (names.has(name)) return 'another tool has its name'
+  const { length } = description
+  if (length > limits.text) return `its description has ${length} characters, more than ${limits.text}`
   return schemaProblem(inputSchema, limits) ?? (outputSchema && schemaProblem(outputSchema, limits))
 }
 

@@ -14,12 +14,12 @@ export interface ListedTool {
   readonly output?: ToolSchema<JsonObject>
 }
 
-export function listedTool(definition: McpDefinition, sdk: Sdk): ListedTool {
+export function listedTool(definition: McpDefinition, server: string, sdk: Sdk): ListedTool {
   const { inputSchema, outputSchema } = definition
   return {
     definition,
     hash: hashOf(definition),
-    input: lazySchema(inputSchema, sdk),
-    ...(outputSchema && { output: lazySchema(outputSchema, sdk) }),
+    input: lazySchema(inputSchema, server, sdk),
+    ...(outputSchema && { output: lazySchema(outputSchema, server, sdk) }),
   }
 }

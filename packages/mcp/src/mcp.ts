@@ -55,7 +55,7 @@ export function mcp<Context = unknown>(options: McpOptions<Context>): McpMiddlew
   async function toolsOf(name: string, server: ServerOptions<Context>, run: Run): Promise<readonly ServerTools[]> {
     const way = linkTo(name, server, run)
     try {
-      return [{ way, listing: await way.list() }]
+      return [{ way, listing: await way.list(run.signal) }]
     } catch (error) {
       if (!server.optional || !(error instanceof McpError)) throw error
       run.warn({ code: 'mcp-server', message: error.message })

@@ -18,18 +18,28 @@ export interface OpenCall {
   decline(why: string): ElicitResult
 }
 
+/** A request that has no answer yet. */
+interface Open {
+  /** Goes into its `_meta`. */
+  readonly meta: { readonly progressToken: string }
+  over(): void
+}
+
 export class OpenCalls {
   /** By the progress token of the request, which is how requests and progress are told apart. */
   readonly #calls = new Map<unknown, OpenCall>()
+  /** What to do when the stream of an answer has ended, also for requests that are no calls. */
+  readonly #streams = new Map<unknown, () => void>()
   /** The token of the call whose stream has sent this event last. */
   readonly #events = new Map<string, string>()
 
-  add(call: OpenCall): { readonly meta: { readonly progressToken: string }; event(id: string): void; over(): void } {
-    const progressToken = randomUUID()
+  add(call: OpenCall): Open & { event(id: string): void } {
+    const { meta, over } = this.addRequest(() => call.lost())
+    const { progressToken } = meta
     let last = ''
     this.#calls.set(progressToken, call)
     return {
-      meta: { progressToken },
+      meta,
       event: (id) => {
         this.#events.delete(last)
         this.#events.set(id, progressToken)
@@ -38,8 +48,16 @@ export class OpenCalls {
       over: () => {
         this.#events.delete(last)
         this.#calls.delete(progressToken)
+        over()
       },
     }
+  }
+
+  /** A request that is no call. `lost` is called when its answer is lost. */
+  addRequest(lost: () => void): Open {
+    const progressToken = randomUUID()
+    this.#streams.set(progressToken, lost)
+    return { meta: { progressToken }, over: () => void this.#streams.delete(progressToken) }
   }
 
   /** Answers a question of the 2025 protocol. It names no call, so only one call may be open. */
@@ -61,27 +79,32 @@ export class OpenCalls {
     const send = transport.send.bind(transport)
     // The client does not notice when an HTTP server dies while it answers: the request would wait for its time limit.
     transport.send = (message, options) => {
-      const call = 'params' in message ? this.#calls.get(message.params?._meta?.progressToken) : undefined
-      if (!call) return send(message, options)
+      const token = 'params' in message ? message.params?._meta?.progressToken : undefined
+      if (token === undefined) return send(message, options)
       const onRequestStreamEnd = () => {
         options?.onRequestStreamEnd?.()
         // The answer may be the last that the stream had: the client passes it on in later microtasks.
-        setImmediate(() => call.lost())
+        setImmediate(() => this.#streams.get(token)?.())
       }
       return send(message, { ...options, onRequestStreamEnd })
     }
-    // The client would check each notification against five schemas, and a server may send very many.
+    // The client would check each notification against many schemas, and a server may send very many.
     transport.onmessage = (message, extra) => {
-      const reported = 'method' in message && message.method === 'notifications/progress' ? message.params : undefined
-      const call = this.#calls.get(reported?.progressToken)
-      if (call && isProgress(reported)) call.progress(reported)
-      else onmessage?.(message, extra)
+      if (!this.takes(message)) onmessage?.(message, extra)
     }
+  }
+
+  /** Whether a message is progress of an open call, which has then heard of it. */
+  takes(message: unknown): boolean {
+    if (!isRecord(message) || message.method !== 'notifications/progress' || !isRecord(message.params)) return false
+    const call = this.#calls.get(message.params.progressToken)
+    if (!call || !isProgress(message.params)) return false
+    call.progress(message.params)
+    return true
   }
 }
 
-function isProgress(value: unknown): value is Progress {
-  if (!isRecord(value) || typeof value.progress !== 'number') return false
-  const { total = 0, message = '' } = value
-  return typeof total === 'number' && typeof message === 'string'
+function isProgress(value: object): value is Progress {
+  const { progress, total = 0, message = '' }: Readonly<Record<string, unknown>> = { ...value }
+  return typeof progress === 'number' && typeof total === 'number' && typeof message === 'string'
 }

@@ -79,6 +79,8 @@ export type ServerOptions<Context = unknown> = StdioServer<Context> | HttpServer
 export interface McpLimits {
   /** The most tools of a server. Default 256. */
   readonly tools?: number
+  /** The most bytes of a message of the server. A longer one ends the connection. Default 32 MiB. */
+  readonly messageBytes?: number
   /** The most bytes of a schema. Default 65,536. */
   readonly schemaBytes?: number
   /** The deepest nesting of a schema. Default 64. */
@@ -155,6 +157,7 @@ export type FullLimits = Required<McpLimits>
 export function fullLimits(limits: McpLimits = {}): FullLimits {
   return {
     tools: limits.tools ?? 256,
+    messageBytes: limits.messageBytes ?? 32 * 1024 * 1024,
     schemaBytes: limits.schemaBytes ?? 64 * 1024,
     schemaDepth: limits.schemaDepth ?? 64,
     text: limits.text ?? 100_000,
@@ -223,7 +226,7 @@ function checkShared({
     throw new ConfigError('repeat', 'must be a list of read and idempotentHint')
   if (typeof questions !== 'function' && questions !== 'interrupt' && questions !== 'decline')
     throw new ConfigError('questions', 'must be interrupt, decline or a function')
-  const names = { tools: '', schemaBytes: '', schemaDepth: '', text: '', fileBytes: '', progress: '' }
+  const names = { tools: '', messageBytes: '', schemaBytes: '', schemaDepth: '', text: '', fileBytes: '', progress: '' }
   checkOptions<McpLimits>('mcp', limits, names, 'limits.')
   const numbers = { ...limits, timeout, lostAfter }
   for (const [name, value] of Object.entries(numbers))

@@ -67,7 +67,7 @@ test('a list of resources says where its next page begins, even if it is cut, an
   )
   expect(read[1]).toBe('The server has no resources.')
   expect(result?.warnings).toMatchObject([
-    { message: 'a: its tool "mcp_read_resource" is left out: its name is that of a tool for resources' },
+    { message: 'a: its tool "mcp_read_resource" is left out: another tool has its name' },
   ])
 })
 

@@ -9,13 +9,8 @@ import { CallQuestions } from './call-questions.ts'
 import type { Connection } from './connection.ts'
 import { errorTextOf } from './content.ts'
 import { McpError, McpUnknownError } from './errors.ts'
-import { faultOf, reasonOf } from './faults.ts'
+import { faultOf, LostError, reasonOf } from './faults.ts'
 import type { Sdk } from './sdk.ts'
-
-/** The end of a request that has no answer. */
-class LostError extends Error {
-  readonly code = 'its stream has ended'
-}
 
 export class ServerCall {
   readonly #call: Call
@@ -59,9 +54,10 @@ export class ServerCall {
       await this.#questions.interruptIfGivenUp()
       if (answer) return { answer, sdk }
       context.signal.throwIfAborted()
-      const fault = thrown instanceof LostError ? 'lost' : faultOf(sdk, thrown)
+      const fault = faultOf(sdk, thrown)
       if (fault === 'auth') throw failed('', way.unauthorized())
-      if (fault === 'answered') throw failed(thrown instanceof Error ? thrown.message : String(thrown))
+      if (fault === 'answered')
+        throw failed(thrown instanceof sdk.ProtocolError ? thrown.message : 'its answer is not valid')
       if (fault === 'refused') throw failed(`the request was refused (${reasonOf(sdk, thrown)})`)
       way.drop(connection)
       tries = { ...tries, [fault]: tries[fault] + 1 }
