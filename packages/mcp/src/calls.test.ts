@@ -138,7 +138,7 @@ test('progress is read from streams however they are cut, with any line ends and
     ['\n', 10_000, 'event: message\n'],
   ] as const) {
     const server = listing([listed('count')], (request) => {
-      const { progressToken } = request.params?._meta as { readonly progressToken: string }
+      const { progressToken } = tokenOf(request)
       const progress = [1, 2, 3, 4].map((progress) => ({
         method: 'notifications/progress',
         params: { progressToken, progress, total: 4, message: `€${progress}` },
@@ -155,6 +155,9 @@ test('progress is read from streams however they are cut, with any line ends and
     expect(seen.at(-1)).toBe('€4')
   }
 })
+
+/** By which a call hears of its progress. */
+const tokenOf = ({ params }: RawRequest) => ({ ...(params?._meta ?? {}) }) as { readonly progressToken?: string }
 
 /** A server whose first answers to calls are these; then it answers. */
 function faulty(...faults: (() => Response)[]) {
