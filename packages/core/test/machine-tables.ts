@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { type CallState, type ExecutionState, hasKeys, hasSlot } from '../src/machine/call.ts'
 import * as facts from '../src/machine/decide-call.ts'
-import { decideHalt, type Halt, isLost, mayStart, runsOn } from '../src/machine/halt.ts'
+import { decideHalt, type Halt, hasFailed, mayStart, runsOn } from '../src/machine/halt.ts'
 import { NEW } from './new-call.ts'
 
 const PAGE = new URL('../../../docs/architecture.md', import.meta.url)
@@ -112,7 +112,7 @@ function stopTable(): string {
     what,
     mayStart(halt) ? 'yes' : 'no',
     runsOn(halt) ? 'yes' : 'no',
-    isLost(halt) ? 'no' : 'yes',
+    hasFailed(halt) ? 'no' : 'yes',
   ])
   return table(['what stops the run', 'calls start', 'running calls continue', 'a resume can continue the run'], rows)
 }

@@ -16,16 +16,18 @@ import {
   withChild,
 } from './decide-call.ts'
 
-/** Stores a state that decide-call.ts has made. Returns whether it differs from the stored one. */
+/** Stores a state that decide-call.ts has made, and notes what that changes for others. Returns whether it differs from the stored one. */
 export function decideCall(calls: Calls, after: CallState): boolean {
   const { number } = after
   const before = callOf(calls, number)
   if (after === before) return false
   calls.all.set(number, after)
-  if (after.executions !== before.executions || after.course !== before.course) {
+  const hasMoved = after.executions !== before.executions || after.course !== before.course
+  if (hasMoved) {
     calls.slotsTaken += slotsOf(after) - slotsOf(before)
     countInner(calls, after, Number(hasInnerSlot(after)) - Number(hasInnerSlot(before)))
   }
+  if (hasMoved || after.fate !== before.fate) callChanged(calls, number)
   return true
 }
 
@@ -46,7 +48,7 @@ function countInner({ innerSlotsTaken }: Calls, { maker }: CallState, by: number
   else innerSlotsTaken.delete(maker)
 }
 
-/** Something about a call has changed: executions that it blocks must be examined again. */
+/** What a call blocks has changed: the executions that wait for it must be examined again. Its own state is noted by {@link decideCall}. */
 export function callChanged(calls: Calls, number: number): void {
   if (calls.waiting.size > 0) calls.changedIn.set(number, ++calls.version)
 }
@@ -167,7 +169,6 @@ export function callCommitted(
   const commit = (one: number) => {
     movedToEnd(calls, one)
     if (!decideCall(calls, committed(callOf(calls, one), at, modelEnded))) return
-    callChanged(calls, one)
     all.add(one)
     for (const child of callOf(calls, one).children) commit(child)
   }
@@ -178,7 +179,6 @@ export function callCommitted(
 /** Nothing requests a call any more: discards it and its inner calls. Returns those that became discarded, innermost first. */
 export function callDiscarded(calls: Calls, number: number, cause: DiscardCause): readonly number[] {
   if (!decideCall(calls, discarded(callOf(calls, number), cause))) return []
-  callChanged(calls, number)
   return [...callOf(calls, number).children.flatMap((child) => callDiscarded(calls, child, cause)), number]
 }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { CANCEL_MODES } from '../vocabulary/cancel.ts'
-import { decideHalt, type Halt, type HaltFact, isAwaited, isLost, mayStart, reaches, runsOn } from './halt.ts'
+import { decideHalt, type Halt, type HaltFact, isAwaited, hasFailed, mayStart, reaches, runsOn } from './halt.ts'
 
 const fact: fc.Arbitrary<HaltFact> = fc.oneof(
   fc.constantFrom<HaltFact>(
@@ -29,12 +29,12 @@ it('no fact lets anything start that may not start, takes back a stop, or weaken
         const next = decideHalt(halt, one)
         if (!mayStart(halt)) expect(mayStart(next)).toBe(false)
         if (!runsOn(halt)) expect(runsOn(next)).toBe(false)
-        if (isLost(halt)) expect(next.stop).toBe(halt.stop)
+        if (hasFailed(halt)) expect(next.stop).toBe(halt.stop)
         for (const mode of CANCEL_MODES) if (reaches(halt, mode)) expect(reaches(next, mode)).toBe(true)
         if (halt.mode === 'now') expect(next.escalated).toBe(halt.escalated)
         halt = next
       }
-      if (facts.some(({ is }) => is === 'abort' || is === 'failure')) expect(isLost(halt)).toBe(true)
+      if (facts.some(({ is }) => is === 'abort' || is === 'failure')) expect(hasFailed(halt)).toBe(true)
     }),
   )
 })
@@ -63,13 +63,13 @@ it('only a running run begins to end: not one that is loading, and not one that 
 
 it('what stops the run decides what starts, what goes on and whether it can be resumed (K1, K4, K5)', () => {
   const facts: HaltFact[] = [{ is: 'pause' }, { is: 'cancel', at: 'now' }, { is: 'abort' }, { is: 'failure' }]
-  const read = (halt: Halt) => ({ starts: mayStart(halt), goesOn: runsOn(halt), isLost: isLost(halt) })
+  const read = (halt: Halt) => ({ starts: mayStart(halt), goesOn: runsOn(halt), hasFailed: hasFailed(halt) })
   expect([RUNNING, ...facts.map((one) => after(one))].map(read)).toEqual([
-    { starts: true, goesOn: true, isLost: false },
-    { starts: false, goesOn: true, isLost: false },
-    { starts: false, goesOn: false, isLost: false },
-    { starts: false, goesOn: false, isLost: true },
-    { starts: false, goesOn: false, isLost: true },
+    { starts: true, goesOn: true, hasFailed: false },
+    { starts: false, goesOn: true, hasFailed: false },
+    { starts: false, goesOn: false, hasFailed: false },
+    { starts: false, goesOn: false, hasFailed: true },
+    { starts: false, goesOn: false, hasFailed: true },
   ])
 })
 

@@ -47,7 +47,7 @@ export function decideHalt(halt: Halt, fact: HaltFact): Halt {
       return halt.stop ? halt : { ...halt, stop: 'pause' }
     case 'abort':
     case 'failure':
-      return isLost(halt) ? halt : { ...halt, stop: fact.is }
+      return hasFailed(halt) ? halt : { ...halt, stop: fact.is }
     case 'attempts':
       return (halt.betweenAttempts ?? false) === fact.between ? halt : { ...halt, betweenAttempts: fact.between }
     case 'grace over':
@@ -80,12 +80,12 @@ export function runsOn({ stop }: Halt): boolean {
   return !stop || stop === 'pause'
 }
 
-/** Whether the run is lost, so that no resume can continue it. */
-export function isLost({ stop }: Halt): boolean {
+/** Whether the run has failed or was aborted, so that no resume can continue it from this state. */
+export function hasFailed({ stop }: Halt): boolean {
   return stop === 'abort' || stop === 'failure'
 }
 
 /** Whether the run waits for what is running or, when it is over, for its last save. */
 export function isAwaited(halt: Halt): boolean {
-  return halt.phase === 'over' ? !isLost(halt) : !halt.graceOver
+  return halt.phase === 'over' ? !hasFailed(halt) : !halt.graceOver
 }

@@ -36,7 +36,7 @@ test.each(['now', 'after-model', 'after-tools'] as const)(
     expect(await cancelled).toEqual({ status: 'aborted' })
     expect(await store.load(started.run.id)).toEqual(before)
     expect(before).toMatchObject({ status: 'running' })
-    // The history of the error has a result for each call, and the reader saw it once (A24, B6).
+    // The history of the error has a result for each call, and the reader saw it once.
     expect(resultsIn((error as RunAbortedError).messages)).toHaveLength(1)
     expect(briefly(events).filter((line) => line.startsWith('tool-end'))).toEqual(['tool-end stubborn'])
   },

@@ -3,7 +3,7 @@
 import { LazyController } from '../flow/follow.ts'
 import { timer } from '../flow/grace.ts'
 import { unheard } from '../flow/unheard.ts'
-import { decideHalt, type Halt, type HaltFact, isAwaited, isLost, mayStart, reaches, runsOn } from '../machine/halt.ts'
+import { decideHalt, type Halt, type HaltFact, isAwaited, hasFailed, mayStart, reaches, runsOn } from '../machine/halt.ts'
 import type { CancelMode, CancelOptions } from '../vocabulary/cancel.ts'
 import { type AgentError, RunAbortedError, RunCancelled, type RunStop } from '../vocabulary/errors.ts'
 
@@ -75,7 +75,7 @@ export class RunHalt {
 
   /** Stops the run with this error. If it is called again, the first error counts. */
   fail(failure: AgentError): void {
-    if (isLost(this.state)) return
+    if (hasFailed(this.state)) return
     this.failure = failure
     this.post({ is: failure instanceof RunAbortedError ? 'abort' : 'failure' })
   }
@@ -125,7 +125,7 @@ export class RunHalt {
   /** Acts on the state. Code that it calls may change the state, so each part reads the state again, and may run twice. */
   #act(stop?: RunStop): void {
     const { innerRuns, config } = this.#run
-    if (!mayStart(this.state) && !isLost(this.state)) this.#halted.abort(stop ?? this.error)
+    if (!mayStart(this.state) && !hasFailed(this.state)) this.#halted.abort(stop ?? this.error)
     if (this.state.stop === 'pause') this.#paused.abort(this.halted.reason)
     if (!isAwaited(this.state)) this.#giveUp?.(this.reason)
     if (this.state.phase === 'over') return

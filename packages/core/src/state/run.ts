@@ -234,7 +234,7 @@ export class RunState {
 
   /** Called when a hook or wrap has finished: it starts without answers when it runs again. */
   answered(by: MiddlewareHook, call?: CallEntry): void {
-    if (!this.questions.isEmpty && !call?.dropped) this.questions.done(addressOf(this, call, by))
+    if (!this.questions.isEmpty && !call?.parkedBy) this.questions.done(addressOf(this, call, by))
   }
 
   addUsage(usage: Usage | undefined): void {

@@ -1,9 +1,9 @@
-/** Limits the name and the input of a call, so that events, results and histories can contain them. */
+/** Limits the name, the input and the result of a call, so that events and histories can contain them. */
 
 import { messageOf } from './errors.ts'
 import { isPlain } from './json.ts'
-import { type Extent, extentOf, isObject, jsonText } from './json-text.ts'
-import type { AssistantMessage, ToolCall } from './message.ts'
+import { DEEPEST, type Extent, extentOf, isObject, jsonText } from './json-text.ts'
+import type { AssistantMessage, ContentPart, ToolCall, ToolMessage } from './message.ts'
 import type { InputLimits } from './model.ts'
 
 const LONGEST_NAME = 200
@@ -59,4 +59,55 @@ function extentOfInput(call: ToolCall): Extent {
   const extent = typeof input === 'string' ? { characters: input.length, levels: 0 } : extentOf(input)
   if (Object.isFrozen(call)) extents.set(call, extent)
   return extent
+}
+
+/** Limits on the result of one call. If a result is larger, the model only reads that the call ran and how large its result is. */
+export interface OutputLimits {
+  /** The length of what the model reads, in UTF-16 code units; a file counts with its base64 or URL. Default 4 Mi. */
+  readonly characters: number
+}
+
+export const DEFAULT_OUTPUT_LIMITS: OutputLimits = { characters: 4 * 1024 * 1024 }
+
+/** Outputs that were checked and are within the limits. */
+const kept = new WeakSet<object>()
+
+/** Returns the parsed JSON as the `output` of a tool message, if it is within the limits. */
+export function keptJson(json: string, { levels }: Extent, limits: OutputLimits): Pick<ToolMessage, 'output'> {
+  if (json.length > limits.characters || levels > DEEPEST) return {}
+  const output: unknown = JSON.parse(json)
+  if (isObject(output)) kept.add(output)
+  return { output }
+}
+
+/** Returns the result if it is within the limits, otherwise a note that replaces it. An `output` that is too large or deep is left out. */
+export function boundedResult(message: ToolMessage, limits: OutputLimits): ToolMessage {
+  const characters = message.content.reduce((sum, part) => sum + charactersOf(part), 0)
+  if (characters > limits.characters) return tooLarge(message, characters, limits)
+  if (message.output === undefined || isKept(message.output, limits)) return message
+  const { output: _, ...rest } = message
+  return rest
+}
+
+/** Returns what the model reads instead of a result that is too large. The call counts as done: another run would give the same size. */
+export function tooLarge(
+  { callId, name, isError }: Pick<ToolMessage, 'callId' | 'name' | 'isError'>,
+  characters: number,
+  limits: OutputLimits,
+): ToolMessage {
+  const what = isError ? 'The call failed; its error' : 'The tool ran and finished; its result'
+  const text = `${what} of ${characters} characters is not shown (limit ${limits.characters}).`
+  return { role: 'tool', callId, name, content: [{ type: 'text', text }], isError: true }
+}
+
+function charactersOf(part: ContentPart): number {
+  if (part.type === 'text') return part.text.length
+  return typeof part.data === 'string' ? part.data.length : part.data.url.length
+}
+
+function isKept(output: unknown, limits: OutputLimits): boolean {
+  if (typeof output === 'string') return output.length <= limits.characters
+  if (isObject(output) && kept.has(output)) return true
+  const { characters, levels } = extentOf(output)
+  return characters <= limits.characters && levels <= DEEPEST
 }
