@@ -45,6 +45,11 @@ export function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError'
 }
 
+/** Whether a time limit of the library has ended the work. */
+export function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.name === 'TimeoutError'
+}
+
 /** Whether the same model would fail again. */
 export function isFinal(error: unknown): boolean {
   const { isRetryable, statusCode, status } = fieldsOf(error)
