@@ -399,7 +399,7 @@ test('an abort is one to the SDK, whatever its reason: in a response, in a wait,
       const over = resilient([of], { backoff: { baseDelay: 1_000 } })
       const reading = (async () => {
         const { stream } = await over.doStream({ prompt: [], abortSignal: controller.signal })
-        for await (const _ of stream) continue
+        for await (const _ of stream);
       })()
       const failed = expect(reading).rejects.toMatchObject({ name: 'AbortError', cause: reason })
       await vi.runAllTimersAsync()

@@ -54,18 +54,17 @@ export class ShownChunks implements Shown<AIMessageChunk> {
   *stand(): Iterable<AIMessageChunk> {
     if (!this.#isLater) {
       yield* this.#held.splice(0)
-      if (this.#attempt > 1)
-        yield new AIMessageChunk({
-          content: this.#empty,
-          response_metadata: { meanwhile: this.#meanwhile },
-          ...(this.#usage && { usage_metadata: this.#usage }),
-        })
+      if (this.#attempt > 1) {
+        const note = new AIMessageChunk({ content: this.#empty, response_metadata: { meanwhile: this.#meanwhile } })
+        yield Object.assign(note, this.#usage && { usage_metadata: this.#usage })
+      }
       return
     }
     if (!this.#text.isWhole) yield* this.#fork(this.#text.written)
     if (!this.#written) return
     Object.assign(this.#written.response_metadata, { meanwhile: this.#meanwhile })
-    if (this.#usage) this.#written.usage_metadata = mergeUsageMetadata(this.#written.usage_metadata, this.#usage)
+    if (this.#usage)
+      Object.assign(this.#written, { usage_metadata: mergeUsageMetadata(this.#written.usage_metadata, this.#usage) })
     const last = withoutText(this.#written)
     wholes.set(last, this.#written)
     yield last

@@ -6,7 +6,7 @@ import { limitedEvents } from '../../resilient/limited-events.ts'
 import type { SilenceLimits } from '../../resilient/options.ts'
 import type { RawEvent } from '../raw-event.ts'
 
-type Done = Extract<StreamEvent, { readonly type: 'response_done' }>
+type ReportedUsage = Extract<StreamEvent, { readonly type: 'response_done' }>['response']['usage']
 
 export interface LimitRules extends SilenceLimits {
   /** Chat Completions: a response without a finish reason is cut off. */
@@ -64,9 +64,18 @@ async function* wholeEvents(
 }
 
 /** The error, which has the usage of its response. Chat Completions counts no tokens if the provider does not report any. */
-function reporting(usage: Done['response']['usage'], error: Error): Error {
-  if (usage.totalTokens > 0) usages.set(error, new Usage(usage))
+function reporting(usage: ReportedUsage, error: Error): Error {
+  if (usage.totalTokens > 0) usages.set(error, countedUsage(usage))
   return error
+}
+
+/** As the SDK adds it up. */
+export function countedUsage({ requests = 1, requestUsageEntries = [], ...tokens }: ReportedUsage): Usage {
+  const entries = requestUsageEntries.map(({ endpoint, ...its }) => ({
+    ...its,
+    ...(endpoint !== undefined && { endpoint }),
+  }))
+  return new Usage({ requests, requestUsageEntries: entries, ...tokens })
 }
 
 function choicesOf(raw: RawEvent | undefined): RawEvent['choices'] {

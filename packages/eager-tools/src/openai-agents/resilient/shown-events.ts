@@ -3,11 +3,11 @@
  * that has any at once up to its first call, and all others when their attempt has ended well.
  */
 
-import { type StreamEvent, Usage } from '@openai/agents'
+import type { StreamEvent, Usage } from '@openai/agents'
 import type { Shown } from '../../resilient/joined-events.ts'
 import { ShownText } from '../../resilient/shown-text.ts'
 import type { RawEvent } from '../raw-event.ts'
-import { usageOf } from './limited-model.ts'
+import { countedUsage, usageOf } from './limited-model.ts'
 
 type TextDelta = Extract<StreamEvent, { readonly type: 'output_text_delta' }>
 type Done = Extract<StreamEvent, { readonly type: 'response_done' }>
@@ -89,7 +89,7 @@ export class ShownEvents implements Shown<StreamEvent> {
     const { response } = event
     // A response that breaks off reports no usage, and no number is invented for it.
     const meanwhile = { attempts: this.#attempt, unknownUsage: this.#attempt - 1 - this.#usages.length }
-    const usage = new Usage(response.usage)
+    const usage = countedUsage(response.usage)
     for (const one of this.#usages) usage.add(one)
     yield { ...event, response: { ...response, usage, providerData: { ...response.providerData, meanwhile } } }
   }
