@@ -1,8 +1,9 @@
-/** The schema of a tool's input: what may be wrong with it, and how it checks an input. */
+/** The schemas of a server: what may be wrong with one, and how it checks a value. */
 
-import type { ToolSchema } from '@meanwhile/core'
+import { messageOf, type ToolSchema } from '@meanwhile/core'
 import { isRecord } from '@meanwhile/core/calls'
 import type { JsonObject } from './definition.ts'
+import { shownSchema } from './schema-of.ts'
 import type { Sdk } from './sdk.ts'
 
 /** The limits of a schema. */
@@ -14,15 +15,19 @@ export interface SchemaLimits {
 /** Why a schema is not used; `undefined` if nothing is wrong. Does not recurse deeper than the limit. */
 export function schemaProblem(schema: JsonObject, { schemaBytes, schemaDepth }: SchemaLimits): string | undefined {
   if (isDeeper(schema, schemaDepth)) return `its schema is nested deeper than ${schemaDepth} levels`
-  const bytes = Buffer.byteLength(JSON.stringify(schema))
+  const text = JSON.stringify(schema)
+  const bytes = Buffer.byteLength(text)
   if (bytes > schemaBytes) return `its schema has ${bytes} bytes, more than ${schemaBytes}`
-  const remote = remoteReference(schema)
+  const remote = text.includes('"$ref"') ? remoteReference(schema) : undefined
   return remote && `its schema refers to another document: ${remote.slice(0, 200)}`
 }
 
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some((one) => isDeeper(one, levels - 1))
+function isDeeper(value: object, levels: number): boolean {
+  if (levels === 0) return true
+  for (const one of Object.values(value)) {
+    if (typeof one === 'object' && one !== null && isDeeper(one, levels - 1)) return true
+  }
+  return false
 }
 
 function remoteReference(value: unknown): string | undefined {
@@ -70,26 +75,20 @@ function isPattern(key: string, schema: JsonObject): boolean {
   return 'patternProperties' in schema && (key === 'additionalProperties' || key === 'unevaluatedProperties')
 }
 
-const compiledSchemas = new WeakMap<JsonObject, ToolSchema>()
-
-/** The schema as a function that checks values, without its {@link withoutPatterns patterns}. Compiled once: all runs have the same definitions. */
-export function compiled(schema: JsonObject, sdk: Sdk): ToolSchema {
-  const known = compiledSchemas.get(schema) ?? sdk.fromJsonSchema(withoutPatterns(schema) as JsonObject)
-  compiledSchemas.set(schema, known)
-  return known
-}
-
-/** The schema as core uses it. It is compiled with the first input: a server may list more tools than a run ever calls. */
-export function inputSchema(schema: JsonObject, sdk: Sdk): ToolSchema<Record<string, unknown>> {
-  return {
-    '~standard': {
-      version: 1,
-      vendor: 'meanwhile',
-      async validate(value) {
-        const checked = await compiled(schema, sdk)['~standard'].validate(value)
-        return checked.issues ? checked : { value: checked.value as Record<string, unknown> }
-      },
-      jsonSchema: { input: () => ({ ...schema }) },
-    },
-  }
+/**
+ * The schema as core uses it, without its {@link withoutPatterns patterns}. It is compiled with the first value: a server may list more tools than a
+ * run ever calls.
+ */
+export function lazySchema(schema: JsonObject, server: string, { fromJsonSchema }: Sdk): ToolSchema<JsonObject> {
+  let compiled: ToolSchema | undefined
+  return shownSchema(schema, async (value) => {
+    try {
+      compiled ??= fromJsonSchema(withoutPatterns(schema) as JsonObject)
+      const checked = await compiled['~standard'].validate(value)
+      return checked.issues ? checked : { value: checked.value as JsonObject }
+    } catch (error) {
+      // A schema may be wrong, or refer to itself without end.
+      throw new Error(`${server}: a schema of its tool cannot be used: ${messageOf(error).slice(0, 200)}`)
+    }
+  })
 }
