@@ -49,12 +49,13 @@ export function devtools({
   let ended: ReadableSpan[] = []
   let timer: NodeJS.Timeout | undefined
   let sending: Promise<void> | undefined
+  let waitMs = everyMs
   let nextAt = 0
   let dropped = 0
   let isClosed = false
 
   function arm(): void {
-    if (!isClosed && !sending) timer ??= setTimeout(tick, nextAt - performance.now()).unref()
+    if (!isClosed && !sending) timer ??= setTimeout(tick, Math.max(0, nextAt - performance.now())).unref()
   }
 
   function tick(): void {
@@ -62,7 +63,8 @@ export function devtools({
     timer = undefined
     sending ??= sendNews().then((outcome) => {
       sending = undefined
-      nextAt = performance.now() + (outcome === 'refused' ? RETRY_MS : everyMs)
+      waitMs = outcome === 'refused' ? RETRY_MS : everyMs
+      nextAt = performance.now() + waitMs
       if (open.size > 0 || ended.length > 0) arm()
     })
   }

@@ -206,7 +206,9 @@ export function eventOf(call: CallState): 'told' | 'waits' | 'dropped' {
  * running after its grace time, and is undone if it succeeds. Not undone: what an earlier process may have made (`unknown`), and an
  * execution that goes on while nothing waits for it (`abandoned`).
  */
-export function undoOf(call: CallState): 'none' | 'due' | 'late' | 'unknown' | 'abandoned' | NonNullable<CallState['undo']> {
+export function undoOf(
+  call: CallState,
+): 'none' | 'due' | 'late' | 'unknown' | 'abandoned' | NonNullable<CallState['undo']> {
   if (call.undo) return call.undo
   if (call.fate !== 'discarded' || !call.tool?.isReversible || call.course === 'begun') return 'none'
   if (call.isDone) return 'due'

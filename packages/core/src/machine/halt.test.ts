@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { CANCEL_MODES } from '../vocabulary/cancel.ts'
-import { decideHalt, type Halt, type HaltFact, isAwaited, hasFailed, mayStart, reaches, runsOn } from './halt.ts'
+import { decideHalt, type Halt, type HaltFact, hasFailed, isAwaited, mayStart, reaches, runsOn } from './halt.ts'
 
 const fact: fc.Arbitrary<HaltFact> = fc.oneof(
   fc.constantFrom<HaltFact>(

@@ -6,7 +6,6 @@ import { agentText, checkpointFrom, hasFinalAnswer, stored } from '../checkpoint
 import { unheard } from '../flow/unheard.ts'
 import { marked } from '../machine/decide-call.ts'
 import { goesOn, stepsLoaded } from '../machine/saved-state.ts'
-import { partialMessage } from '../model-call/partial-response.ts'
 import { addressOf, askerOf, isInside, isNested } from '../state/address.ts'
 import { CallEntry } from '../state/call-entry.ts'
 import { withAnswers } from '../state/call-outcomes.ts'
@@ -21,7 +20,7 @@ import { AgentError, ConfigError, UnknownInterruptError } from '../vocabulary/er
 import { freeze, openCalls } from '../vocabulary/history.ts'
 import { type Address, type Answers, Interrupt, type PendingInterrupt } from '../vocabulary/interrupt.ts'
 import { copiedJson, isRecord } from '../vocabulary/json.ts'
-import type { Json } from '../vocabulary/message.ts'
+import { type Json, partialMessage } from '../vocabulary/message.ts'
 import type { Resumption } from '../vocabulary/run-options.ts'
 import type { Checkpoint, Resumed, SavedCall } from '../vocabulary/saved-run.ts'
 

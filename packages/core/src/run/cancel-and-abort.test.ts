@@ -1,18 +1,8 @@
 import { respond, wait } from '@meanwhile/assemble/testing'
+import { sleep } from '@meanwhile/tests/clock'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import {
-  answer,
-  at,
-  briefly,
-  cancelledRuns,
-  ended,
-  modelOf,
-  named,
-  sleep,
-  start,
-  toolOf,
-} from '../../test/cancelled-runs.ts'
+import { answer, at, briefly, cancelledRuns, ended, modelOf, named, start, toolOf } from '../../test/cancelled-runs.ts'
 import { early } from '../../test/early-calls.ts'
 import { resultsIn } from '../../test/results.ts'
 import { type Checkpoint, createAgent, type Middleware, memoryStore, RunAbortedError, tool } from '../index.ts'

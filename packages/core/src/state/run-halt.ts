@@ -3,7 +3,16 @@
 import { LazyController } from '../flow/follow.ts'
 import { timer } from '../flow/grace.ts'
 import { unheard } from '../flow/unheard.ts'
-import { decideHalt, type Halt, type HaltFact, isAwaited, hasFailed, mayStart, reaches, runsOn } from '../machine/halt.ts'
+import {
+  decideHalt,
+  type Halt,
+  type HaltFact,
+  hasFailed,
+  isAwaited,
+  mayStart,
+  reaches,
+  runsOn,
+} from '../machine/halt.ts'
 import type { CancelMode, CancelOptions } from '../vocabulary/cancel.ts'
 import { type AgentError, RunAbortedError, RunCancelled, type RunStop } from '../vocabulary/errors.ts'
 

@@ -63,7 +63,9 @@ export function stoppedInside(entry: CallEntry, messages: readonly Message[]): r
     const message = child.state.course === 'result' ? child.message : undefined
     const effect = effectOf(child.state, true)
     const isUnknown = !message && effect && !changesNothing(effect)
-    return [{ id: child.id, call: child.call, message, isUnknown, inside: message ? [] : stoppedInside(child, messages) }]
+    return [
+      { id: child.id, call: child.call, message, isUnknown, inside: message ? [] : stoppedInside(child, messages) },
+    ]
   })
   // What the tool of a cancelled call still returns is dropped.
   const outcomes = cancelled ? [] : entry.outcomes.save(state.knownOutcomes)

@@ -48,7 +48,7 @@ export function sendEvents(
   send('hello', { now: Date.now() })
 
   function arm(): void {
-    if (!isFull && changed.size + gone.size > 0) timer ??= setTimeout(tell, restsUntil - clock())
+    if (!isFull && changed.size + gone.size > 0) timer ??= setTimeout(tell, Math.max(0, restsUntil - clock()))
   }
 
   function tell(): void {
