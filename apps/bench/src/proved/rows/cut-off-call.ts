@@ -13,8 +13,8 @@ const input = {
 export const cutOffCall: Row = {
   title: 'A call that sends something, of a response whose end is missing',
   library: 'OpenAI Agents',
-  thread: { name: 'openai/openai-agents-js#1741', status: '2026-08, merged' },
-  note: 'Only with Chat Completions: with Responses the run fails, as ours does. The thread is about responses that the token limit ends, whose calls it keeps on purpose.',
+  thread: { name: 'openai/openai-agents-js#1741', status: '2026-08, merged', isRelated: true },
+  note: 'Only with Chat Completions: with Responses the run fails, as ours does. The thread is about empty responses that the token limit ends; it keeps those with calls on purpose.',
   test: {
     file: 'packages/core/src/run/finish-reasons.test.ts',
     title: 'calls of a failed response do not run, not even sealed ones',
