@@ -81,7 +81,7 @@ function notRun(row: Row, why: string): string {
 }
 
 function threadOf({ thread }: Row): string {
-  if (thread === undefined) return 'no thread'
+  if (thread === undefined) return 'no report that we know'
   const { name, status, isRelated = false } = thread
   const [repository = '', number = ''] = name.split('#')
   const link = `[${name}](https://github.com/${repository}/issues/${number})${status === undefined ? '' : ` (${status})`}`

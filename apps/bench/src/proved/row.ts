@@ -7,7 +7,7 @@ export interface Row {
   readonly title: string
   /** The library, by the name that its users give it. */
   readonly library: string
-  /** Undefined if there is none: nothing is broken, and no change of the library brought it. */
+  /** Undefined if we know none. */
   readonly thread?: Thread
   /** What a reader who knows the library should add. */
   readonly note?: string

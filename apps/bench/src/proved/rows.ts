@@ -3,6 +3,7 @@
 import type { Row } from './row.ts'
 import { cutOffAnswer } from './rows/cut-off-answer.ts'
 import { cutOffCall } from './rows/cut-off-call.ts'
+import { cutOffCallOfLangChain } from './rows/cut-off-call-langchain.ts'
 import { dottedName } from './rows/dotted-name.ts'
 import { executedTwice } from './rows/executed-twice.ts'
 import { failedResponse } from './rows/failed-response.ts'
@@ -27,6 +28,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   'failed-response': failedResponse,
   'failed-response-librechat': failedResponseOfLibreChat,
   'cut-off-call': cutOffCall,
+  'cut-off-call-langchain': cutOffCallOfLangChain,
   'ran-again': ranAgain,
   'lost-result': lostResult,
   listeners,

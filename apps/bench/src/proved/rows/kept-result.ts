@@ -24,7 +24,11 @@ type ToolsModule = Readonly<Record<'createTool', (settings: object) => object>>
 /** The wait lets the tool end before the connection breaks. */
 const script = [
   {
-    ...respond(call('search', { query: 'fares' }), wait(1_000), say('I am looking, and shall tell you.', { deltas: 2 })),
+    ...respond(
+      call('search', { query: 'fares' }),
+      wait(1_000),
+      say('I am looking, and shall tell you.', { deltas: 2 }),
+    ),
     fault: { after: { events: 12 }, end: 'reset' },
   },
   respond(say('Done.')),
