@@ -6,11 +6,7 @@ import { isRecord } from '../vocabulary/json.ts'
 import type { Middleware } from '../vocabulary/middleware.ts'
 import { checkOptions, checkSchema, nearestName } from '../vocabulary/option-checks.ts'
 
-/**
- * Returns the list, frozen, with the middleware of core as the outermost.
- *
- * @throws {ConfigError} A member is not a middleware, two have one name, or one is at a wrong place.
- */
+/** Returns the list, frozen, with the middleware of core first. Throws {@link ConfigError} if a member, its name or its place is wrong. */
 export function middlewareList(
   given: readonly Middleware[],
   outermost: readonly Middleware[] = [],

@@ -126,10 +126,7 @@ function runHook<Data, Result>(
       if (hook !== 'beforeAgent') run.answered(place)
       return gave && given(name, hook, () => check(gave))
     },
-    failed: (thrown) => {
-      run.threw(thrown, place)
-      return blame(run, name, hook, thrown)
-    },
+    failed: (thrown) => blame(run, name, hook, run.threw(thrown, place)),
     came: ({ error, thrown, returned }) => ({
       error,
       thrown,

@@ -86,6 +86,8 @@ export class RunHost implements Host<ToolMessage> {
     const entry = this.#entry
     // The execution starts again only after a question that it asked itself.
     if (!(error instanceof Interrupt) || entry.isStoppedBy(error)) return
+    const problem = entry.asks(error) ? undefined : this.#run.tooLong(error, entry)
+    if (problem) throw problem
     entry.ask(error)
     entry.decide(executionAsked(entry.state, invocation))
   }

@@ -1,9 +1,13 @@
-/** Limits the size of a call's result after its wraps. */
+/** Limits the size of a call's result after its wraps, and of what readers get besides: progress, custom events and questions. */
 
 import { DEEPEST, type Extent, extentOf, isObject } from './json-text.ts'
 import type { ContentPart, ToolMessage } from './message.ts'
 
-/** Limits on the result of one call. If a result is larger, the model only reads that the call ran and how large its result is. */
+/**
+ * Limits on the result of one call: if it is larger, the model only reads that the call ran and how large it is. Progress and custom events that are
+ * larger are left out, with one warning for each tool or middleware. A larger question throws `ConfigError` where it is asked; what it repeats of the
+ * input of its call does not count.
+ */
 export interface OutputLimits {
   /** The length of what the model reads, in UTF-16 code units; a file counts with its base64 or URL. Default 4 Mi. */
   readonly characters: number
@@ -40,6 +44,18 @@ export function tooLarge(
   const what = isError ? 'The call failed; its error' : 'The tool ran and finished; its result'
   const text = `${what} of ${characters} characters is not shown (limit ${limits.characters}).`
   return { role: 'tool', callId, name, content: [{ type: 'text', text }], isError: true }
+}
+
+/** The size of what an event or a question carries, counted like that of a result. What JSON cannot hold has none. */
+export function sizeOf(carried: unknown): number {
+  const value = carried ?? ''
+  if (typeof value === 'string') return value.length
+  try {
+    const { characters } = extentOf(value)
+    return Number.isFinite(characters) ? characters : 0
+  } catch {
+    return 0
+  }
 }
 
 function charactersOf(part: ContentPart): number {
