@@ -35,7 +35,7 @@ export interface Host<Result> {
   came?(invocation: Invocation, came: { readonly result?: Result; readonly error?: unknown }): void
   /** Called when the function is called for the n-th time. */
   entered?(attempt: number): void
-  /** Receives what the function threw. Throws if it may not ask this question. */
+  /** Receives what the function threw. */
   threw?(error: unknown, invocation: Invocation): void
   /** The run as the function sees it. Absent without a run. */
   viewOf?(actor: Actor): Run

@@ -144,10 +144,11 @@ function layer<Request, Event extends Typed, Result>(
         return kind.fitted ? kind.fitted(result) : result
       },
       failed: (error) => {
-        thrown = run.threw(error, place, call)
+        thrown = error
         // If the wrap has emitted a warning about the error, the reader already knows its name.
         if (!hasWarned) kind.throws?.threw(error, name, came)
-        return kind.ownsThrows ? blame(run, name, kind.hook, thrown) : thrown
+        run.threw(error, place, call)
+        return kind.ownsThrows ? blame(run, name, kind.hook, error) : error
       },
       // Once the call is abandoned, nothing waits for flows that the wrap left open.
       out: () =>

@@ -126,7 +126,10 @@ function runHook<Data, Result>(
       if (hook !== 'beforeAgent') run.answered(place)
       return gave && given(name, hook, () => check(gave))
     },
-    failed: (thrown) => blame(run, name, hook, run.threw(thrown, place)),
+    failed: (thrown) => {
+      run.threw(thrown, place)
+      return blame(run, name, hook, thrown)
+    },
     came: ({ error, thrown, returned }) => ({
       error,
       thrown,

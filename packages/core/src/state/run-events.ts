@@ -6,7 +6,7 @@ import { told } from '../machine/decide-call.ts'
 import type { AgentEvent, AgentEventBody } from '../vocabulary/events.ts'
 import type { ToolMessage } from '../vocabulary/message.ts'
 import type { Middleware } from '../vocabulary/middleware.ts'
-import { sizeOf } from '../vocabulary/output-limits.ts'
+import { isWithin } from '../vocabulary/output-limits.ts'
 import type { Warning } from '../vocabulary/warning.ts'
 
 /** The part of a run that its events need. */
@@ -46,13 +46,12 @@ export class RunEvents {
   #isLeftOut(event: AgentEvent): boolean {
     if (event.type !== 'custom' && event.type !== 'tool-progress') return false
     const isCustom = event.type === 'custom'
-    if (isCustom && event.name === 'approval') return false
     const most = this.#run.mostShown
-    const size = isCustom ? sizeOf(event.data) : sizeOf(event.message) + sizeOf(event.metadata)
-    if (size <= most) return false
-    const message = `events of ${isCustom ? event.source : event.toolName} with more than ${most} characters were left out`
-    const isKnown = this.warnings.some((one) => one.message === message)
-    if (!isKnown) this.warn({ code: 'events-left-out', message, source: 'core' }, true)
+    const carried = isCustom ? event.data : [event.message, event.metadata]
+    if ((isCustom && event.name === 'approval') || isWithin(carried, most)) return false
+    const message = `events of ${isCustom ? event.source : event.toolName} longer than ${most} characters were left out`
+    if (this.warnings.every((one) => one.message !== message))
+      this.warn({ code: 'events-left-out', message, source: 'core' }, true)
     return true
   }
 

@@ -10,9 +10,10 @@ import type { Effect } from '../vocabulary/effect.ts'
 import { ConfigError } from '../vocabulary/errors.ts'
 import type { AgentEvent } from '../vocabulary/events.ts'
 import { Interrupt, type PendingInterrupt } from '../vocabulary/interrupt.ts'
+import { extentOf } from '../vocabulary/json-text.ts'
 import { addUsage, type Usage } from '../vocabulary/message.ts'
 import type { Middleware } from '../vocabulary/middleware.ts'
-import { sizeOf } from '../vocabulary/output-limits.ts'
+import { isWithin } from '../vocabulary/output-limits.ts'
 import type { Checkpoint, Invocation, Resumed } from '../vocabulary/saved-run.ts'
 import type { AgentSetup, Run } from '../vocabulary/tool.ts'
 import type { Actor } from './actor.ts'
@@ -214,23 +215,21 @@ export class RunState {
     this.#nesting?.run.innerRuns.delete(this)
   }
 
-  /** Called when a hook or wrap has thrown. A question that nothing inside it has asked is its own. Returns what is thrown on. */
-  threw(thrown: unknown, by: MiddlewareHook, call?: CallEntry): unknown {
-    if (!(thrown instanceof Interrupt) || call?.isStoppedBy(thrown)) return thrown
+  /** Called when a hook or wrap has thrown. If the error is a question that nothing inside it has asked, it is the question of this hook or wrap. */
+  threw(thrown: unknown, by: MiddlewareHook, call?: CallEntry): void {
+    if (!(thrown instanceof Interrupt) || call?.isStoppedBy(thrown)) return
     // The question of another call also arrives here, because nothing may start that must not overtake that call.
-    if (call?.asks(thrown) || this.calls.asks(thrown)) return thrown
-    const problem = this.tooLong(thrown, call)
-    if (problem) return problem
+    if (call?.asks(thrown) || this.calls.asks(thrown)) return
+    this.measure(thrown, call)
     if (call) call.ask(thrown, by)
     else if (this.asking?.interrupt !== thrown) this.asking = { interrupt: thrown, by }
-    return thrown
   }
 
-  /** The error for a question that is over the limit. The input of its call, which it may show as written and as checked, has a limit of its own. */
-  tooLong({ payload }: Interrupt, call?: CallEntry): ConfigError | undefined {
+  /** Fails the run if a question is over the limit. The input of its call, which it may show as written and as checked, has a limit of its own. */
+  measure({ payload }: Interrupt, call?: CallEntry): void {
     const most = this.mostShown
-    if (sizeOf(payload) <= most + 2 * sizeOf(call?.call.input)) return undefined
-    return new ConfigError('interrupt', `payload is longer than ${most} characters`)
+    if (!isWithin(payload, most + 2 * extentOf(call?.call.input).characters))
+      this.halt.fail(new ConfigError('interrupt', `payload is longer than ${most} characters`))
   }
 
   /** Shows the reader these questions, each once. Questions of an inner run belong to the outer run, too. */

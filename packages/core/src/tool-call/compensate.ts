@@ -20,7 +20,7 @@ export async function compensate(run: RunState, entry: CallEntry): Promise<boole
     const { done } = entry
     if (!done || !entry.decide(undoing(entry.state, 'begun'))) return
     const compensated = () => {
-      if (isLate) throw new Error('it is not undone, because the checkpoint could not be saved within the grace time')
+      if (isLate) throw new Error('it is not undone: the checkpoint could not be saved within the grace time')
       return run.telemetry.inside(place, () => tool?.compensate?.(done.input, done.output))
     }
     await run.saver.undos
@@ -35,20 +35,20 @@ export async function compensate(run: RunState, entry: CallEntry): Promise<boole
   // The call was made before the resume, and its output is not in the checkpoint.
   if (is === 'unknown')
     return failed('the call may have happened before the run was resumed; its output is unknown, so it is not undone')
-  if (is === 'lost') return failed('the call is still running, and is not undone if it succeeds')
+  if (is === 'lost') return failed('it is not undone: it is still running')
   if (is === 'late') {
     entry.work?.then(undo).catch(() => undefined)
-    return failed('the call is still running, and will be undone if it succeeds')
+    return failed('it is undone later')
   }
   if (is !== 'due') return undefined
   if (entry.done && !('input' in entry.done))
-    return failed('the checkpoint lacks the input or output of the call, which is not JSON, so it is not undone')
+    return failed('it is not undone: the checkpoint lacks its input or output, which is not JSON')
   try {
     return (await within(run.config.grace, undo())) || failed('it did not end within the grace time')
   } catch (error) {
     const isUnstored = error instanceof CheckpointError
     return failed(
-      isUnstored ? `it is not undone, because the checkpoint could not be saved: ${error.message}` : messageOf(error),
+      isUnstored ? `it is not undone: the checkpoint could not be saved: ${error.message}` : messageOf(error),
     )
   } finally {
     isLate = true

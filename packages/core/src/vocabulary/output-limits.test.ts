@@ -282,7 +282,7 @@ test.for(tellers(LONG).map(([name]) => name))(
       expect(warnings).toEqual([
         [
           'events-left-out',
-          expect.stringMatching(/^events of (give|teller) with more than 199 characters were left out$/),
+          expect.stringMatching(/^events of (give|teller) longer than 199 characters were left out$/),
         ],
       ])
       expect((await running(LONG, 300, isInside)).events.filter(isTold).length).toBeGreaterThan(0)
@@ -290,8 +290,8 @@ test.for(tellers(LONG).map(([name]) => name))(
   },
 )
 
-test('what was decided about a call is told with its input, which has its own limit, and so is data that JSON cannot hold (W45)', async () => {
-  const circle: Record<string, unknown> = { text: LONG }
+test('what was decided about a call is told with its input, which has its own limit; data that JSON cannot hold is left out (W45)', async () => {
+  const circle: Record<string, unknown> = {}
   circle.self = circle
   const hostile = {
     get text() {
@@ -301,14 +301,19 @@ test('what was decided about a call is told with its input, which has its own li
   const deciding: Middleware = {
     name: 'deciding',
     beforeModel(_, run) {
-      for (const data of [LONG, circle, hostile]) run.emit({ name: data === LONG ? 'approval' : 'own', data })
+      run.emit({ name: 'approval', data: LONG })
+      for (const data of [circle, hostile, undefined, new AbortController().signal]) run.emit({ name: 'own', data })
     },
   }
   const model = scriptedModel([respond(say('Done'))])
   const agent = createAgent({ model, middleware: [deciding], outputLimits: { characters: 9 } })
   const { events, result } = await collect(agent.stream('Go'))
-  expect(events.flatMap((event) => (event.type === 'custom' ? [event.data] : []))).toEqual([LONG, circle, hostile])
-  expect(result?.warnings).toEqual([])
+  expect(events.flatMap((event) => (event.type === 'custom' ? [event.data] : []))).toEqual([
+    LONG,
+    undefined,
+    expect.any(AbortSignal),
+  ])
+  expect(result?.warnings).toHaveLength(1)
 })
 
 /** Asks a question of this length in each place that may ask. */
@@ -337,12 +342,12 @@ test.for(askers(0).map(([name]) => name))(
       return createAgent({ name: 'inner', description: 'Works', model, ...options, ...more })
     }
     const outputLimits = { characters: 299 }
-    // The input of the call is {}, which a question may show twice.
-    const run = (await asked(304, { outputLimits })).run('Go')
+    // Twice as much as the input of the call, {}, is allowed besides, or null without a call.
+    const run = (await asked(310, { outputLimits })).run('Go')
     await expect(run).rejects.toThrow(new ConfigError('interrupt', 'payload is longer than 299 characters'))
     expect((await (await asked(299, { outputLimits })).run('Go')).status).toBe('interrupted')
     const model = scriptedModel([respond(call('inner', { request: 'Go' })), respond(say('Done'))])
-    const outer = createAgent({ model, tools: [agentTool(await asked(304)) as Tool], outputLimits })
+    const outer = createAgent({ model, tools: [agentTool(await asked(310)) as Tool], outputLimits })
     const { messages } = await outer.run('Go')
     expect(messages.map(textOf)).toContainEqual(
       expect.stringMatching(/^inner failed: interrupt: payload is longer than 299 /),

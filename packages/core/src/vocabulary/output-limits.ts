@@ -1,6 +1,6 @@
 /** Limits the size of a call's result after its wraps, and of what readers get besides: progress, custom events and questions. */
 
-import { DEEPEST, type Extent, extentOf, isObject } from './json-text.ts'
+import { DEEPEST, type Extent, extentOf } from './json-text.ts'
 import type { ContentPart, ToolMessage } from './message.ts'
 
 /**
@@ -15,22 +15,17 @@ export interface OutputLimits {
 
 export const DEFAULT_OUTPUT_LIMITS: OutputLimits = { characters: 4 * 1024 * 1024 }
 
-/** Outputs that were checked and are within the limits. */
-const kept = new WeakSet<object>()
-
 /** Returns the parsed JSON as the `output` of a tool message, if it is within the limits. */
 export function keptJson(json: string, { levels }: Extent, limits: OutputLimits): Pick<ToolMessage, 'output'> {
   if (json.length > limits.characters || levels > DEEPEST) return {}
-  const output: unknown = JSON.parse(json)
-  if (isObject(output)) kept.add(output)
-  return { output }
+  return { output: JSON.parse(json) }
 }
 
 /** Returns the result if it is within the limits, otherwise a note that replaces it. An `output` that is too large or deep is left out. */
 export function boundedResult(message: ToolMessage, limits: OutputLimits): ToolMessage {
   const characters = message.content.reduce((sum, part) => sum + charactersOf(part), 0)
   if (characters > limits.characters) return tooLarge(message, characters, limits)
-  if (message.output === undefined || isKept(message.output, limits)) return message
+  if (message.output === undefined || isWithin(message.output, limits.characters)) return message
   const { output: _, ...rest } = message
   return rest
 }
@@ -46,26 +41,18 @@ export function tooLarge(
   return { role: 'tool', callId, name, content: [{ type: 'text', text }], isError: true }
 }
 
-/** The size of what an event or a question carries, counted like that of a result. What JSON cannot hold has none. */
-export function sizeOf(carried: unknown): number {
-  const value = carried ?? ''
-  if (typeof value === 'string') return value.length
+/** Whether a value is JSON of at most this length, and not too deep. A text counts without quotes. */
+export function isWithin(value: unknown, most: number): boolean {
+  if (typeof value === 'string') return value.length <= most
   try {
-    const { characters } = extentOf(value)
-    return Number.isFinite(characters) ? characters : 0
+    const { characters, levels } = extentOf(value)
+    return characters <= most && levels <= DEEPEST
   } catch {
-    return 0
+    return false
   }
 }
 
 function charactersOf(part: ContentPart): number {
   if (part.type === 'text') return part.text.length
   return typeof part.data === 'string' ? part.data.length : part.data.url.length
-}
-
-function isKept(output: unknown, limits: OutputLimits): boolean {
-  if (typeof output === 'string') return output.length <= limits.characters
-  if (isObject(output) && kept.has(output)) return true
-  const { characters, levels } = extentOf(output)
-  return characters <= limits.characters && levels <= DEEPEST
 }
