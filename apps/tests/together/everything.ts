@@ -53,12 +53,19 @@ interface Scene {
 
 /** Runs everything in an agent, or in one inside its call: then only the events of that one are returned. */
 export async function everything(around: Around, place: Place, length: Length = 'short'): Promise<Seen> {
-  const ran = await Promise.all([answering(length), asking(length), cancelled()].map((one) => played(one, around, place, length)))
+  const ran = await Promise.all(
+    [answering(length), asking(length), cancelled()].map((one) => played(one, around, place, length)),
+  )
   const [events, results] = [ran.flatMap((one) => one.events), ran.flatMap((one) => one.results)]
   return { events: place === 'own' ? events : events.filter(({ path }) => path), results }
 }
 
-async function played(scene: Scene, { protecting = [], told, ...around }: Around, place: Place, length: Length): Promise<Seen> {
+async function played(
+  scene: Scene,
+  { protecting = [], told, ...around }: Around,
+  place: Place,
+  length: Length,
+): Promise<Seen> {
   const { script, options = {}, cancelAfter } = scene
   const { middleware = [] } = options
   const own = place === 'own'

@@ -10,7 +10,8 @@ export function pageTables(): readonly string[] {
 
 function eventTable(): string {
   const rows = Object.entries(PROTECTION).map(([type, { own, held }]: [string, Row]) => {
-    const listed = (masks: Masks) => KINDS.filter((content) => own[content] === masks).map((content) => CONTENT[content].is)
+    const listed = (masks: Masks) =>
+      KINDS.filter((content) => own[content] === masks).map((content) => CONTENT[content].is)
     const cells = [listed('redact'), listed('persist'), listed('never')].map((list) => list.join(', '))
     return [`\`${type}\``, ...cells, held ? 'yes' : '']
   })
@@ -25,7 +26,12 @@ function contentTable(): string {
   return tableOf(['content', 'limit', 'in spans, with `captureContent`'], rows)
 }
 
-const LIMITS = { none: '', always: 'its beginning', inputLimits: '`inputLimits`', outputLimits: '`outputLimits`' } as const
+const LIMITS = {
+  none: '',
+  always: 'its beginning',
+  inputLimits: '`inputLimits`',
+  outputLimits: '`outputLimits`',
+} as const
 
 function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`)

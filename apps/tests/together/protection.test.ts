@@ -109,11 +109,14 @@ test('while the check of a guard with hold is open, only events that say nothing
   expect([...before].sort()).toEqual(ROWS.flatMap(([type, row]) => (row.held ? [] : [type])).sort())
 })
 
-test.each(KINDS)('%s is in spans if content is captured, as the table says, and redact masks it there (N58)', async (content) => {
-  expect(kindsIn(await spansOf(true)).includes(content)).toBe(CONTENT[content].spans)
-  expect(await spansOf(true, true)).not.toContain(marked(content))
-  expect(await spansOf(false)).not.toContain(marked(content))
-})
+test.each(KINDS)(
+  '%s is in spans if content is captured, as the table says, and redact masks it there (N58)',
+  async (content) => {
+    expect(kindsIn(await spansOf(true)).includes(content)).toBe(CONTENT[content].spans)
+    expect(await spansOf(true, true)).not.toContain(marked(content))
+    expect(await spansOf(false)).not.toContain(marked(content))
+  },
+)
 
 const spans = new Map<string, Promise<string>>()
 

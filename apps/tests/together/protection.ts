@@ -18,7 +18,10 @@ export const CONTENT = {
   warning: { is: 'a warning', limit: 'none', spans: false },
   error: { is: 'an error of a model', limit: 'always', spans: true },
 } as const satisfies Readonly<
-  Record<string, { readonly is: string; readonly limit: 'none' | 'always' | 'inputLimits' | 'outputLimits'; readonly spans: boolean }>
+  Record<
+    string,
+    { readonly is: string; readonly limit: 'none' | 'always' | 'inputLimits' | 'outputLimits'; readonly spans: boolean }
+  >
 >
 
 export type Content = keyof typeof CONTENT
@@ -53,7 +56,15 @@ const HISTORY_INSIDE = {
 } as const
 
 const MESSAGES = {
-  own: { text: 'redact', reasoning: 'redact', input: 'never', answer: 'redact', result: 'persist', background: 'persist', feedback: 'persist' },
+  own: {
+    text: 'redact',
+    reasoning: 'redact',
+    input: 'never',
+    answer: 'redact',
+    result: 'persist',
+    background: 'persist',
+    feedback: 'persist',
+  },
   inside: HISTORY_INSIDE,
 } as const
 

@@ -680,7 +680,10 @@ test('the input that is the answer is masked in any pieces, as a text that is th
   const output = z.object({ key: z.string(), list: z.array(z.string()) })
   for (const persist of [false, true]) {
     const { events, result } = await ran(
-      [respond(call('look', { key: KEY })), respond(call('final_answer', answer, { deltas: [...JSON.stringify(answer)] }))],
+      [
+        respond(call('look', { key: KEY })),
+        respond(call('final_answer', answer, { deltas: [...JSON.stringify(answer)] })),
+      ],
       { persist },
       { output, tools: [look] },
     )

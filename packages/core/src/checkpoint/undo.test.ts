@@ -443,11 +443,7 @@ test('an undo that fails is not repeated by a resume of an aborted run, which re
 })
 
 test.each([
-  [
-    'fails',
-    () => Promise.reject(new Error('disk full')),
-    'it is not undone: the checkpoint could not be saved:',
-  ],
+  ['fails', () => Promise.reject(new Error('disk full')), 'it is not undone: the checkpoint could not be saved:'],
   ['hangs', () => new Promise<never>(() => undefined), 'it did not end within the grace time'],
 ] as const)(
   'a call is not undone while a store %s in which that has to be noted first; a resume undoes it (P22, L16)',

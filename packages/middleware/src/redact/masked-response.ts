@@ -90,7 +90,15 @@ interface Text<More> {
   last: (Delta & More) | undefined
 }
 
-function keyOf({ type, attempt, id = '' }: { readonly type: string; readonly attempt?: number; readonly id?: string }): string {
+function keyOf({
+  type,
+  attempt,
+  id = '',
+}: {
+  readonly type: string
+  readonly attempt?: number
+  readonly id?: string
+}): string {
   return `${attempt} ${type.replace('start', 'delta')} ${id}`
 }
 
