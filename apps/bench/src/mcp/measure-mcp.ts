@@ -63,7 +63,7 @@ for (const id of MEASURED) {
       if (round > 0) samples[name].push(sample)
     }
   const ratio = (name: 'own' | 'mcp') =>
-    median(samples[name].map(({ wallMs, boundMs }) => wallMs / boundMs)) ?? Number.NaN
+    median(samples[name].map(({ wallMs, boundMs = Number.NaN }) => wallMs / boundMs)) ?? Number.NaN
   const early = (name: 'own' | 'mcp') => Math.max(...samples[name].map(({ early }) => early))
   const shown = (name: 'own' | 'mcp') => `${name} ${ratio(name).toFixed(4)} (${early(name)} early)`
   const difference = (ratio('mcp') - ratio('own')).toFixed(4)

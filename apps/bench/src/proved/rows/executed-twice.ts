@@ -2,6 +2,7 @@
 
 import { call, respond, say } from '@meanwhile/assemble/testing'
 import { serveModels } from '@meanwhile/harness/server'
+import type { ToolSet } from 'ai'
 import { z } from 'zod'
 import { load } from '../../../proved/libraries/load.ts'
 import { exportsOf, type Load } from '../../peers/driver.ts'
@@ -10,12 +11,12 @@ import type { Row } from '../row.ts'
 
 interface AiModule {
   streamText(settings: object): { readonly text: PromiseLike<string> }
-  tool(settings: object): object
+  tool(settings: object): ToolSet[string]
   stepCountIs(steps: number): object
 }
 
 interface Options {
-  readonly tools: { readonly search: object }
+  readonly tools: ToolSet
 }
 
 const script = [respond(call('search', { query: 'fares' }), say('I am looking.')), respond(say('Done.'))]
