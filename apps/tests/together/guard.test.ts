@@ -22,23 +22,13 @@ import {
 } from '@meanwhile/core'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { GuardError, type GuardOptions, type GuardVerdict, guard, retryModel } from '@meanwhile/middleware'
-import { played } from '@meanwhile/tests/clock'
+import { played, sleep } from '@meanwhile/tests/clock'
 import { sized } from '@meanwhile/tests/size'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
-
-const sleep = (ms: number, signal: AbortSignal) =>
-  new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(resolve, ms)
-    const abort = () => {
-      clearTimeout(timer)
-      reject(signal.reason as Error)
-    }
-    signal.addEventListener('abort', abort, { once: true })
-  })
 
 const PASS: GuardVerdict = { pass: true }
 const FAIL: GuardVerdict = { pass: false, reason: 'bad' }

@@ -24,6 +24,7 @@ import {
 } from '@meanwhile/core'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { approve, callLimits, retryTool } from '@meanwhile/middleware'
+import { sleep } from '@meanwhile/tests/clock'
 import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { beforeEach, expect, test, vi } from 'vitest'
@@ -109,8 +110,6 @@ const programs = anyProgram.map((program) => (hasBackground(program) ? { ...prog
 function hasBackground({ steps }: Program): boolean {
   return steps.flat().some(({ kind }) => kind === 'background')
 }
-
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** One execution of a tool that does more than look. */
 interface Done {

@@ -22,6 +22,7 @@ import { cutOffResult } from '../tool-call/history-results.ts'
 import { errorMessage, NO_ANSWER, resultNotice, textMessage } from '../tool-call/no-result-message.ts'
 import { RunHost } from '../tool-call/run-host.ts'
 import { untilCallersCommitted, untilCommitted } from '../tool-call/wait-for-commit.ts'
+import { boundedResult } from '../vocabulary/call-limits.ts'
 import { checkedInput, checkedOf, withChecked } from '../vocabulary/checked-input.ts'
 import type { CheckpointError } from '../vocabulary/checkpoint-errors.ts'
 import { RunStop } from '../vocabulary/errors.ts'
@@ -29,7 +30,6 @@ import { freeze } from '../vocabulary/history.ts'
 import { Interrupt } from '../vocabulary/interrupt.ts'
 import type { ToolCall, ToolMessage, UserMessage } from '../vocabulary/message.ts'
 import type { ToolFlow } from '../vocabulary/middleware.ts'
-import { boundedResult } from '../vocabulary/output-limits.ts'
 import type { BackgroundHandle } from '../vocabulary/result.ts'
 import type { Tool } from '../vocabulary/tool.ts'
 
@@ -160,7 +160,8 @@ function perform(run: RunState, entry: CallEntry): void {
 async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMessage> {
   try {
     const result = await execute(run, entry)
-    const message = freeze(boundedResult(result.message, run.config.outputLimits))
+    const given = run.middleware.reduce((one, by) => by.onBackgroundResult?.(one) ?? one, result.message)
+    const message = freeze(boundedResult(given, run.config.outputLimits))
     entry.settle({ ...result, message })
     callEnded(run, entry, !message.isError)
     if (!awaitsResume(entry)) run.calls.events.workEnded(entry)

@@ -5,7 +5,7 @@ import { beforeEach, expect, test, vi } from 'vitest'
 import { answersTo, tools } from '../../test/checkpoint-fixtures.ts'
 import { agentOf, FIXTURES } from '../../test/optional-members.ts'
 import { type Agent, AgentError, type Checkpoint, createAgent, messageOf } from '../index.ts'
-import { signed } from './checksum.ts'
+import { signed } from './checkpoint.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

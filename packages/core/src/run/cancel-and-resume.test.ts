@@ -1,4 +1,5 @@
 import { call, end, respond, say } from '@meanwhile/assemble/testing'
+import { sleep } from '@meanwhile/tests/clock'
 import { sized } from '@meanwhile/tests/size'
 import { expect, test } from 'vitest'
 import {
@@ -9,7 +10,6 @@ import {
   ended,
   named,
   resumed,
-  sleep,
   start,
   toolOf,
   undisturbed,

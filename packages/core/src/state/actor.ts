@@ -4,7 +4,7 @@ import type { Context } from '@opentelemetry/api'
 import type { LazyController } from '../flow/follow.ts'
 import { MiddlewareError } from '../vocabulary/errors.ts'
 import type { CallEntry } from './call-entry.ts'
-import type { Execution } from './execution.ts'
+import type { Execution } from './call-outcomes.ts'
 
 /** What acts: its context, its name, the call it works for, if any, and whether it is outside the steps. */
 export interface Actor {
@@ -24,11 +24,7 @@ export interface Actor {
   readonly outside?: boolean
 }
 
-/**
- * Throws if an outer wrap has ended the actor: nothing more is made for it.
- *
- * @throws {MiddlewareError} Its cause is the reason why the wrap ended.
- */
+/** Throws {@link MiddlewareError} if an outer wrap has ended the actor: nothing more is made for it. Its cause is the reason why the wrap ended. */
 export function checkNotLeft({ source, hook = '', own, steps }: Actor, method: string): void {
   const left = [own, steps].find((one) => one?.aborted)
   if (!left) return

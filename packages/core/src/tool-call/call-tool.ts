@@ -10,11 +10,11 @@ import { type Actor, checkNotLeft } from '../state/actor.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { RunState } from '../state/run.ts'
 import { findTool, resolveAliases } from '../vocabulary/aliases.ts'
+import { boundedCall } from '../vocabulary/call-limits.ts'
 import type { CallOptions } from '../vocabulary/call-options.ts'
 import { canonical, sameCall } from '../vocabulary/canonical.ts'
 import { RunStop } from '../vocabulary/errors.ts'
 import { freeze } from '../vocabulary/history.ts'
-import { boundedCall } from '../vocabulary/input-limits.ts'
 import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import { isCall } from '../vocabulary/shape.ts'
 import { ToolCircleError, ToolDiscardedError } from '../vocabulary/tool-errors.ts'
@@ -57,7 +57,7 @@ function resultOf(run: RunState, written: ToolCall, actor: Actor, options: CallO
 function checkCall(call: ToolCall): void {
   if (isCall(call) && call.id !== '') return
   throw new TypeError(
-    "callTool takes { type: 'tool-call', id, name, input }, with an id that its caller uses for no other call",
+    "callTool takes { type: 'tool-call', id, name, input }, with an id of its own",
   )
 }
 

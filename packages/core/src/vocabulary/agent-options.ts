@@ -1,12 +1,12 @@
 /** The options of `createAgent`. */
 
 import type { Awaitable } from '../flow/flow.ts'
+import type { OutputLimits } from './call-limits.ts'
 import type { CheckpointStore } from './checkpoint-store.ts'
 import type { ToolCall } from './message.ts'
 import type { Middleware } from './middleware.ts'
 import type { InputLimits, Model, ModelSettings, ToolChoice } from './model.ts'
 import type { OptionNames } from './option-checks.ts'
-import type { OutputLimits } from './output-limits.ts'
 import type { TelemetryOptions } from './telemetry-options.ts'
 import type { Run, Tool } from './tool.ts'
 import type { ToolSchema } from './tool-schema.ts'
@@ -59,10 +59,7 @@ export interface AgentOptions<
    * characters, even if you set more.
    */
   readonly inputLimits?: Partial<InputLimits>
-  /**
-   * Limits on the result of one call: an integer of at least 0, or `Infinity`. If a result is larger, the model only reads that the call ran and how
-   * large its result is.
-   */
+  /** The largest result of one call, progress, custom event and question: an integer of at least 0, or `Infinity`. See {@link OutputLimits}. */
   readonly outputLimits?: Partial<OutputLimits>
   /** Stores the checkpoints of runs. Without a store, a run has a checkpoint only when it is interrupted or cancelled. */
   readonly checkpoints?: CheckpointStore

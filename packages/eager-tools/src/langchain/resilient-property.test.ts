@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import {
   breaks,
   calls,
+  endsBadly,
   finish,
   model,
   outline,
@@ -60,7 +61,7 @@ const endings: Readonly<Record<Cut['way'], readonly Step[]>> = {
   throw: [breaks()],
   end: [],
   stall: [stalls],
-  finish: [finish('error')],
+  finish: [endsBadly],
 }
 
 function brokenOff(steps: readonly Step[], { at, way }: Cut): Step[] {

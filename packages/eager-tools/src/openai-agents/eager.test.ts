@@ -1,4 +1,5 @@
 import { getEventListeners } from 'node:events'
+import { sleep } from '@meanwhile/tests/clock'
 import { keptOf } from '@meanwhile/tests/garbage'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { sized } from '@meanwhile/tests/size'
@@ -29,7 +30,6 @@ import {
   requested,
   Script,
   sealed,
-  sleep,
   text,
 } from '../../test/agents.ts'
 import { eager, type StepSavings } from './index.ts'
