@@ -10,7 +10,7 @@ export { turnIfDue } from './flow/event-loop.ts'
 export { follow } from './flow/follow.ts'
 export { unlessAborted } from './flow/grace.ts'
 export { coming, unheard } from './flow/unheard.ts'
-export { withOutputTool } from './output/output.ts'
+export { OUTPUT_TOOL, withOutputTool } from './output/output.ts'
 export { answeredPayloads, inSpan, isProvisional, requestedInput } from './run/run-view.ts'
 export { agentRunBy, type CallEffect, isJudgedByInput, judgeCall } from './state/call-effect.ts'
 export {

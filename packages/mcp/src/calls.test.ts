@@ -157,7 +157,7 @@ test('progress is read from streams however they are cut, with any line ends and
 })
 
 /** By which a call hears of its progress. */
-const tokenOf = ({ params }: RawRequest) => ({ ...(params?._meta ?? {}) }) as { readonly progressToken?: string }
+const tokenOf = ({ params }: RawRequest) => (params?._meta ?? {}) as { readonly progressToken?: string }
 
 /** A server whose first answers to calls are these; then it answers. */
 function faulty(...faults: (() => Response)[]) {

@@ -96,7 +96,10 @@ const cases: readonly [string, readonly string[], HttpServer, (readonly ScriptSt
   [
     'has pages without end',
     ['a: the pages of its list of tools do not end'],
-    listingWith(({ params }) => ({ tools: [], nextCursor: `${params?.cursor ?? ''}x` })),
+    listingWith(({ params }) => ({
+      tools: [],
+      nextCursor: typeof params?.cursor === 'string' ? `${params.cursor}x` : 'x',
+    })),
   ],
   [
     'has the same page again and again',

@@ -33,6 +33,7 @@ import { MaskedStream } from './redact/masked-stream.ts'
 import { Masker } from './redact/masker.ts'
 import { addressPatterns, secretPatterns } from './redact/secret-patterns.ts'
 import { type RedactOptions, redact } from './redact.ts'
+import { retryModel } from './retry-model.ts'
 import { summarize } from './summarize.ts'
 import { timeout } from './timeout.ts'
 
@@ -671,7 +672,88 @@ test('with persist the events of background work, progress, warnings, rejections
   const told = new Set(events.map(({ type }) => type))
   for (const type of ['tool-progress', 'background-end', 'warning', 'answer-rejected'] as const)
     expect(told.has(type)).toBe(true)
-  // The text of a run inside is masked only if its own agent has `redact`, and what a run returns is its own.
-  const leaking = events.filter((event) => JSON.stringify(event).includes(KEY)).map(({ type }) => type)
-  expect([...new Set(leaking)]).toEqual(['text-delta', 'run-end'])
+  expect(events.filter((event) => JSON.stringify(event).includes(KEY))).toEqual([])
+})
+
+test('the input that is the answer is masked in any pieces, as a text that is the answer would be; inputs of other calls are not (N57)', async () => {
+  const answer = { key: KEY, list: [CARD, 'plain'] }
+  const output = z.object({ key: z.string(), list: z.array(z.string()) })
+  for (const persist of [false, true]) {
+    const { events, result } = await ran(
+      [
+        respond(call('look', { key: KEY })),
+        respond(call('final_answer', answer, { deltas: [...JSON.stringify(answer)] })),
+      ],
+      { persist },
+      { output, tools: [look] },
+    )
+    const masked = { key: '[api-key]', list: ['[card-number]', 'plain'] }
+    expect(result?.output).toEqual(masked)
+    const told = events.flatMap((event) => (event.type === 'tool-input-delta' && event.step === 2 ? [event.delta] : []))
+    expect(JSON.parse(told.join(''))).toEqual(masked)
+    expect(told.length).toBeGreaterThan(10)
+    const inputs = events.flatMap((event) => (event.type === 'tool-call' ? [event.call.input] : []))
+    expect(inputs).toEqual([{ key: KEY }, masked])
+  }
+})
+
+test('with persist the text of an agent inside is masked in any pieces, and released at a failure and at its end (N57)', async () => {
+  const pieces = ['Key s', KEY.slice(1, 9), KEY.slice(9), ' and s']
+  const inner = createAgent({
+    name: 'inner',
+    description: 'i',
+    model: scriptedModel([
+      respond(say('Half a sk-ab', { deltas: 1 }), fail({ message: 'gone', status: 503 })),
+      respond(think(pieces.join(''), { deltas: pieces }), say(pieces.join(''), { deltas: pieces })),
+    ]),
+    middleware: [retryModel({ maxRetries: 1, baseDelay: 0 })],
+  })
+  const { events } = await ran(
+    [respond(call('inner', { request: 'x' })), respond(say('Done.'))],
+    { persist: true },
+    { tools: [agentTool(inner) as Tool] },
+  )
+  const told = events.flatMap((event) => {
+    if (!event.path) return []
+    return 'delta' in event ? [`${event.type} ${event.delta}`] : event.type === 'attempt-failed' ? [event.type] : []
+  })
+  expect(told.join('|')).toBe(
+    [
+      'text-delta Half a |text-delta sk-ab|attempt-failed',
+      'reasoning-delta Key |reasoning-delta [api-key] and |text-delta Key |text-delta [api-key] and ',
+      'reasoning-delta s|text-delta s',
+    ].join('|'),
+  )
+})
+
+test('with persist a warning, and the result of work that ends after the run, have the masks wherever they are (N56)', async () => {
+  const ended = Promise.withResolvers<void>()
+  const job = tool({
+    name: 'job',
+    description: 'Works.',
+    input: z.object({}),
+    background: { atEnd: 'detach' },
+    execute: async () => {
+      await ended.promise
+      return { key: KEY }
+    },
+  })
+  const warning: Middleware = {
+    name: 'warning',
+    // It is outside of redact, and its warning bypasses the events of the steps.
+    async *wrapAgent(setup, next, run) {
+      run.warn({ code: 'w', message: KEY })
+      return yield* next(setup)
+    },
+  }
+  const store = memoryStore()
+  const { events, result } = await ran(
+    [respond(call('job')), respond(say('Done.'))],
+    { persist: true },
+    { tools: [job as Tool], middleware: [warning], checkpoints: store },
+  )
+  ended.resolve()
+  expect(await result?.background?.[0]?.result).toMatchObject({ output: { key: '[api-key]' } })
+  expect(result?.warnings).toEqual([{ code: 'w', message: '[api-key]', source: 'warning' }])
+  expect(JSON.stringify([events, result, await store.load(events[0]?.runId ?? '')])).not.toContain('a1B2')
 })

@@ -1,13 +1,14 @@
 /** The middleware `redact()`: masks secrets in model requests, in model responses and in spans. */
 
-import { type CaptureContent, ConfigError, checkOptions, type Middleware, map, messageOf } from '@meanwhile/core'
-import { branded } from '@meanwhile/core/calls'
+import { type CaptureContent, ConfigError, checkOptions, type Middleware, messageOf } from '@meanwhile/core'
+import { branded, OUTPUT_TOOL } from '@meanwhile/core/calls'
 import { checkCounts, checkFunctions } from './check-options.ts'
 import { maskedData } from './redact/masked-data.ts'
 import { maskedError } from './redact/masked-error.ts'
 import { maskedEvents } from './redact/masked-events.ts'
 import { MaskedMessages } from './redact/masked-messages.ts'
-import { maskedRunEvent } from './redact/masked-run-event.ts'
+import { MaskedResponse } from './redact/masked-response.ts'
+import { type InnerResponse, maskedRunEvents } from './redact/masked-run-events.ts'
 import { Masker, type Secret } from './redact/masker.ts'
 import { type SecretPattern, secretPatterns } from './redact/secret-patterns.ts'
 
@@ -62,11 +63,15 @@ export function redact(options: RedactOptions = {}): Middleware {
     async *wrapModel(request, next) {
       const flow = next(isOn('request') ? masked.request(request) : request)
       if (!isOn('answer')) return yield* flow
-      return masked.answer(yield* maskedEvents(flow, masker, window))
+      const answerTool = request.output?.name
+      return masked.answer(yield* maskedEvents(flow, new MaskedResponse(masker, window, answerTool)), answerTool)
     },
     ...(persist && {
+      onWarning: (warning) => ({ ...warning, message: masker.mask(warning.message) }),
+      onBackgroundResult: (message) => masked.result(message),
       async *wrapAgent(setup, next) {
-        return yield* map(next(setup), (event) => maskedRunEvent(event, masker, masked))
+        const response = (): InnerResponse => new MaskedResponse(masker, window, OUTPUT_TOOL)
+        return yield* maskedRunEvents(next(setup), { masker, messages: masked, response })
       },
       beforeModel(state) {
         const messages = masked.history(state.messages)

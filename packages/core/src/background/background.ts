@@ -160,7 +160,8 @@ function perform(run: RunState, entry: CallEntry): void {
 async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMessage> {
   try {
     const result = await execute(run, entry)
-    const message = freeze(boundedResult(result.message, run.config.outputLimits))
+    const given = run.middleware.reduce((one, by) => by.onBackgroundResult?.(one) ?? one, result.message)
+    const message = freeze(boundedResult(given, run.config.outputLimits))
     entry.settle({ ...result, message })
     callEnded(run, entry, !message.isError)
     if (!awaitsResume(entry)) run.calls.events.workEnded(entry)

@@ -60,11 +60,7 @@ export function checkpointFrom(from: unknown, found: unknown, name: string | nul
 export const agentText = (agent: string | null = null): string =>
   agent === null ? 'an agent without a name' : `agent ${agent}`
 
-/**
- * Loads what is stored with an id.
- * @throws {CheckpointMissingError} Nothing is stored with this id.
- * @throws {ConfigError} There is no store.
- */
+/** Loads what is stored with an id. Throws {@link CheckpointMissingError} if that is nothing, and {@link ConfigError} without a store. */
 export async function stored(store: CheckpointStore | undefined, id: string): Promise<unknown> {
   if (!store) throw new ConfigError('checkpoints', 'a store is required to resume a run by its id')
   const checkpoint = await loaded(store, id)

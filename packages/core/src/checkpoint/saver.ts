@@ -225,9 +225,8 @@ class RunUndos implements Undos<CallEntry> {
       if (hasEnded) continue
       this.#run.history.takenIds.add(id)
       this.#run.mayHaveHappened(id)
-      const problem =
-        'the process ended while the call was being undone. It may or may not be undone; the undo is not repeated'
-      this.#run.events.warn({ code: 'compensation-failed', message: `${tool}: ${problem}`, source: 'core' })
+      const message = `${tool}: the process ended during the undo, which is not repeated`
+      this.#run.events.warn({ code: 'compensation-failed', message, source: 'core' })
     }
   }
 }

@@ -90,10 +90,7 @@ export function callMade(calls: Calls, call: Omit<CallState, 'number' | 'childre
   return number
 }
 
-/**
- * A call begins. Unless the reader has seen that the response requests it (`isAnnounced`), its events wait. The events of an inner call
- * wait if those of its maker do.
- */
+/** A call begins. Its events wait, unless the reader has seen that the response requests it (`isAnnounced`), or if those of its maker wait. */
 export function callHidden(calls: Calls, number: number, isAnnounced: boolean): void {
   const { maker } = callOf(calls, number)
   if (maker === undefined ? !isAnnounced : calls.all.get(maker)?.told === 'hidden')

@@ -6,11 +6,7 @@ import { isRecord } from '../vocabulary/json.ts'
 import type { Middleware } from '../vocabulary/middleware.ts'
 import { checkOptions, checkSchema, nearestName } from '../vocabulary/option-checks.ts'
 
-/**
- * Returns the list, frozen, with the middleware of core as the outermost.
- *
- * @throws {ConfigError} A member is not a middleware, two have one name, or one is at a wrong place.
- */
+/** Returns the list, frozen, with the middleware of core first. Throws {@link ConfigError} if a member, its name or its place is wrong. */
 export function middlewareList(
   given: readonly Middleware[],
   outermost: readonly Middleware[] = [],
@@ -38,7 +34,7 @@ function checkMember(one: unknown): void {
   checkSchema(`middleware.${one.name}.answer`, one.answer as Middleware['answer'])
   checkSchema(`middleware.${one.name}.context`, one.context as Middleware['context'])
   if (!['undefined', 'boolean', 'function'].includes(typeof (one.ignoresInput ?? undefined)))
-    throw refused(`"${one.name}" has an ignoresInput that is neither true, false nor a function`)
+    throw refused(`"${one.name}" has an ignoresInput that is neither a boolean nor a function`)
   const given = METHODS.filter((method) => (one[method] ?? undefined) !== undefined)
   const wrong = given.find((method) => typeof one[method] !== 'function')
   if (wrong) throw refused(`"${one.name}" has a ${wrong} that is not a function`)
@@ -100,7 +96,7 @@ function checkOrder(list: readonly Middleware[]): void {
     if (first === undefined || second === undefined || first < second) continue
     if (orders.some((other) => other.outer === inner && other.inner === outer))
       throw refused(
-        `"${outer}" and "${inner}" must each be outside the other, by their orders: a list cannot have both`,
+        `"${outer}" and "${inner}" must each be outside the other`,
       )
     throw refused(`"${outer}" must be outside "${inner}": put it earlier in the list`)
   }

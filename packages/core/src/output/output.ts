@@ -10,7 +10,7 @@ import { ToolInputError } from '../vocabulary/tool-errors.ts'
 import { jsonSchemaOf, type ToolSchema } from '../vocabulary/tool-schema.ts'
 
 /** The name of the output tool, and of the output format on wires that require a name. */
-const NAME = 'final_answer'
+export const OUTPUT_TOOL = 'final_answer'
 
 interface CheckedOutput {
   readonly value?: unknown
@@ -20,7 +20,7 @@ interface CheckedOutput {
 
 /** Throws {@link ConfigError} unless the schema describes an object, because tools and most wires accept nothing else. */
 export function outputOf(schema: ToolSchema): Output {
-  const format = { name: NAME, schema: jsonSchemaOf(schema, 'output') }
+  const format = { name: OUTPUT_TOOL, schema: jsonSchemaOf(schema, 'output') }
   if (format.schema.type !== 'object') throw new ConfigError('output', 'must be the schema of an object')
   return Object.freeze({ format: Object.freeze(format), schema })
 }
@@ -49,7 +49,7 @@ export async function checkOutput(
 ): Promise<CheckedOutput> {
   if (!output) return {}
   try {
-    return { value: await checkedInput({ name: NAME, input: output.schema }, givenBy(answer)) }
+    return { value: await checkedInput({ name: OUTPUT_TOOL, input: output.schema }, givenBy(answer)) }
   } catch (thrown) {
     const issues = thrown instanceof ToolInputError ? thrown.issues : [{ path: '', message: messageOf(thrown) }]
     const error = new OutputError(issues)
@@ -60,7 +60,7 @@ export async function checkOutput(
 function feedbackOf({ message }: OutputError, output: Output, model: Model): string {
   const how = model.structuredOutput?.(output.format)
     ? 'Answer only with JSON that matches the schema.'
-    : `Answer by calling ${NAME}.`
+    : `Answer by calling ${OUTPUT_TOOL}.`
   return `Not accepted: ${message}. ${how}`
 }
 
@@ -78,7 +78,7 @@ export function outputMessage({ id, name, input, inputError }: ToolCall): ToolMe
 
 /** Returns the answer as a call of the output tool, whose input is the output of a tool or the parsed text. */
 function givenBy(answer: AssistantMessage | ToolMessage): ToolCall {
-  const call = { type: 'tool-call', id: '', name: NAME } as const
+  const call = { type: 'tool-call', id: '', name: OUTPUT_TOOL } as const
   if (answer.role === 'tool') {
     return answer.isError ? { ...call, input: '', inputError: textOf(answer) } : { ...call, input: answer.output }
   }

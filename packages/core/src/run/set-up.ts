@@ -12,11 +12,7 @@ import type { AgentSetup } from '../vocabulary/tool.ts'
 import { checkTool, toolList } from '../vocabulary/tool-checks.ts'
 import { withStatusTool } from './status-tool.ts'
 
-/**
- * Returns a frozen copy of a set-up that a hook returned or a wrap passes on.
- *
- * @throws {ConfigError} The set-up is invalid.
- */
+/** Returns a frozen copy of a set-up that a hook returned or a wrap passes on. Throws {@link ConfigError} if it is invalid. */
 export function checkedSetup(run: RunState, setup: AgentSetup): AgentSetup {
   if (!isRecord(setup)) throw new ConfigError('setup', 'must be a setup, like the given one')
   const own = Object.freeze({ ...setup, tools: Object.freeze([...toolList(setup.tools)]) })

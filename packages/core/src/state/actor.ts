@@ -24,11 +24,7 @@ export interface Actor {
   readonly outside?: boolean
 }
 
-/**
- * Throws if an outer wrap has ended the actor: nothing more is made for it.
- *
- * @throws {MiddlewareError} Its cause is the reason why the wrap ended.
- */
+/** Throws {@link MiddlewareError} if an outer wrap has ended the actor: nothing more is made for it. Its cause is the reason why the wrap ended. */
 export function checkNotLeft({ source, hook = '', own, steps }: Actor, method: string): void {
   const left = [own, steps].find((one) => one?.aborted)
   if (!left) return

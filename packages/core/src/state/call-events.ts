@@ -172,7 +172,7 @@ export class CallEvents {
 }
 
 function leftOut({ call }: CallEntry, dropped: number): Warning {
-  const why = `the call started early, and at most ${MOST_WAITING} of them wait until the reader has seen it`
+  const why = `at most ${MOST_WAITING} wait for their call`
   return {
     code: 'events-left-out',
     message: `${dropped} custom events of ${call.name} were left out: ${why}`,

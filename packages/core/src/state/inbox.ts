@@ -33,11 +33,7 @@ export class Inbox {
     return true
   }
 
-  /**
-   * The run ends, and no more messages are accepted.
-   *
-   * @throws {InputError} A message is waiting: its sender would not know that it was not used.
-   */
+  /** The run ends, and no more messages are accepted. Throws {@link InputError} if one is waiting: its sender would not know that it was not used. */
   end(): void {
     inboxClosed(this.#run.steps.state)
     if (this.#messages.length === 0) return

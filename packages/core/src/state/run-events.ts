@@ -5,11 +5,15 @@ import type { CallState } from '../machine/call.ts'
 import { told } from '../machine/decide-call.ts'
 import type { AgentEvent, AgentEventBody } from '../vocabulary/events.ts'
 import type { ToolMessage } from '../vocabulary/message.ts'
+import type { Middleware } from '../vocabulary/middleware.ts'
+import { isWithin } from '../vocabulary/call-limits.ts'
 import type { Warning } from '../vocabulary/warning.ts'
 
 /** The part of a run that its events need. */
 interface EventsOwner {
   readonly id: string
+  readonly mostShown: number
+  readonly middleware: readonly Middleware[]
   readonly over: boolean
   readonly steps: { readonly begun: number }
   readonly calls: { get(callId: string): { readonly state: CallState; decide(after: CallState): boolean } | undefined }
@@ -30,12 +34,25 @@ export class RunEvents {
 
   /** Passes an event directly to the reader. After the end of the run it does nothing. */
   show(event: AgentEvent): void {
-    if (this.#run.over) return
+    if (this.#run.over || this.#isLeftOut(event)) return
     // A call of a run inside this one, or one that a tool makes, may have the same id.
     const isOwn = event.type === 'tool-end' && event.runId === this.#run.id && !event.makers
     const ended = isOwn && this.#run.calls.get(event.callId)
     if (ended) ended.decide(told(ended.state, 'shown'))
     this.#reader(event)
+  }
+
+  /** Whether progress or a custom event is over the limit on results. Each source has one warning. What was allowed is shown as the question was. */
+  #isLeftOut(event: AgentEvent): boolean {
+    if (event.type !== 'custom' && event.type !== 'tool-progress') return false
+    const isCustom = event.type === 'custom'
+    const most = this.#run.mostShown
+    const carried = isCustom ? event.data : [event.message, event.metadata]
+    if ((isCustom && event.name === 'approval') || isWithin(carried, most)) return false
+    const message = `events of ${isCustom ? event.source : event.toolName} longer than ${most} characters were left out`
+    if (this.warnings.every((one) => one.message !== message))
+      this.warn({ code: 'events-left-out', message, source: 'core' }, true)
+    return true
   }
 
   /** Shows events that were pushed and not taken. */
@@ -76,8 +93,9 @@ export class RunEvents {
     if (this.#run.over) throw new TypeError('the run has ended')
   }
 
-  warn(warning: Warning, outside = false): void {
+  warn(given: Warning, outside = false): void {
     if (this.#run.over) return
+    const warning = this.#run.middleware.reduce((one, by) => by.onWarning?.(one) ?? one, given)
     this.warnings.push(warning)
     this.push({ type: 'warning', ...warning }, outside)
   }

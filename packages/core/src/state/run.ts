@@ -7,10 +7,13 @@ import type { AgentConfig } from '../vocabulary/agent-config.ts'
 import type { CheckpointStore } from '../vocabulary/checkpoint-store.ts'
 import { behind } from '../vocabulary/copies.ts'
 import type { Effect } from '../vocabulary/effect.ts'
+import { ConfigError } from '../vocabulary/errors.ts'
 import type { AgentEvent } from '../vocabulary/events.ts'
 import { Interrupt, type PendingInterrupt } from '../vocabulary/interrupt.ts'
+import { extentOf } from '../vocabulary/json-text.ts'
 import { addUsage, type Usage } from '../vocabulary/message.ts'
 import type { Middleware } from '../vocabulary/middleware.ts'
+import { isWithin } from '../vocabulary/call-limits.ts'
 import type { Checkpoint, Invocation, Resumed } from '../vocabulary/saved-run.ts'
 import type { AgentSetup, Run } from '../vocabulary/tool.ts'
 import type { Actor } from './actor.ts'
@@ -48,11 +51,7 @@ export interface RunWork {
   abort(run: RunState, reason: unknown): void
   /** Creates the saver of a run, which also saves its inner runs. */
   saverOf(run: RunState): Saver<CallEntry>
-  /**
-   * Returns a checkpoint of the run at this moment.
-   *
-   * @throws {CheckpointStoreError} The run contains a value that is not JSON.
-   */
+  /** Returns a checkpoint of the run at this moment. Throws {@link CheckpointStoreError} if the run contains a value that is not JSON. */
   take(run: RunState, status: Checkpoint['status']): Checkpoint
 }
 
@@ -172,6 +171,11 @@ export class RunState {
     return this.halt.state.stop === 'cancel' || (this.#nesting?.run.isCancelledNow ?? false)
   }
 
+  /** How many characters what its readers get may have. The readers of the runs around it get it, too. */
+  get mostShown(): number {
+    return Math.min(this.config.outputLimits.characters, this.outer?.mostShown ?? Number.POSITIVE_INFINITY)
+  }
+
   /** How many runs are around it. */
   get depth(): number {
     return this.#nesting ? this.#nesting.run.depth + 1 : 0
@@ -216,8 +220,16 @@ export class RunState {
     if (!(thrown instanceof Interrupt) || call?.isStoppedBy(thrown)) return
     // The question of another call also arrives here, because nothing may start that must not overtake that call.
     if (call?.asks(thrown) || this.calls.asks(thrown)) return
+    this.measure(thrown, call)
     if (call) call.ask(thrown, by)
     else if (this.asking?.interrupt !== thrown) this.asking = { interrupt: thrown, by }
+  }
+
+  /** Fails the run if a question is over the limit. The input of its call, which it may show as written and as checked, has a limit of its own. */
+  measure({ payload }: Interrupt, call?: CallEntry): void {
+    const most = this.mostShown
+    if (!isWithin(payload, most + 2 * extentOf(call?.call.input).characters))
+      this.halt.fail(new ConfigError('interrupt', `payload is longer than ${most} characters`))
   }
 
   /** Shows the reader these questions, each once. Questions of an inner run belong to the outer run, too. */

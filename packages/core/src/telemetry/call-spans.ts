@@ -1,7 +1,4 @@
-/**
- * The spans of a call's executions, `execute_tool {tool}`, and their measurements. They end when the call's fate is known, with the time at
- * which their functions settled.
- */
+/** The spans of a call's executions, and their measurements. They end when the call's fate is known, with the time at which their functions settled. */
 
 import { type Context, trace } from '@opentelemetry/api'
 import { type CallState, executionOf } from '../machine/call.ts'

@@ -172,7 +172,7 @@ export async function compensate(run: RunState, entry: CallEntry): Promise<boole
     const { done } = entry
     if (!done || !entry.decide(undoing(entry.state, 'begun'))) return
     const compensated = () => {
-      if (isLate) throw new Error('it is not undone, because the checkpoint could not be saved within the grace time')
+      if (isLate) throw new Error('it is not undone: the checkpoint could not be saved within the grace time')
       return run.telemetry.inside(place, () => tool?.compensate?.(done.input, done.output))
     }
     await run.saver.undos

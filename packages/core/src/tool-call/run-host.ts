@@ -89,6 +89,7 @@ export class RunHost implements Host<ToolMessage> {
     const entry = this.#entry
     // The execution starts again only after a question that it asked itself.
     if (!(error instanceof Interrupt) || entry.isStoppedBy(error)) return
+    if (!entry.asks(error)) this.#run.measure(error, entry)
     entry.ask(error)
     entry.decide(executionAsked(entry.state, invocation))
   }

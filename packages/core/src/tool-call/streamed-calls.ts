@@ -13,10 +13,7 @@ import { type AssistantMessage, callsOf, type ToolCall } from '../vocabulary/mes
 import { ModelError } from '../vocabulary/model-errors.ts'
 import { discard, discardAll } from './commit-or-discard.ts'
 
-/**
- * The model call of a step begins: the calls it announces are provisional until they are committed or discarded. Data of earlier steps that
- * is no longer needed is deleted.
- */
+/** The model call of a step begins: the calls that it announces are provisional. Data of earlier steps that is no longer needed is deleted. */
 export function responseBegins({ calls, steps, telemetry }: RunState): void {
   modelCalled(calls.table.state)
   calls.contexts.clear()

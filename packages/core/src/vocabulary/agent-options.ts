@@ -59,10 +59,7 @@ export interface AgentOptions<
    * characters, even if you set more.
    */
   readonly inputLimits?: Partial<InputLimits>
-  /**
-   * Limits on the result of one call: an integer of at least 0, or `Infinity`. If a result is larger, the model only reads that the call ran and how
-   * large its result is.
-   */
+  /** The largest result of one call, progress, custom event and question: an integer of at least 0, or `Infinity`. See {@link OutputLimits}. */
   readonly outputLimits?: Partial<OutputLimits>
   /** Stores the checkpoints of runs. Without a store, a run has a checkpoint only when it is interrupted or cancelled. */
   readonly checkpoints?: CheckpointStore

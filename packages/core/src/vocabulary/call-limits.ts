@@ -1,4 +1,4 @@
-/** Limits the name, the input and the result of a call, so that events and histories can contain them. */
+/** Limits the name, the input and the result of a call, and its progress, custom events and questions, so that events and histories can contain them. */
 
 import { messageOf } from './errors.ts'
 import { isPlain } from './json.ts'
@@ -61,7 +61,11 @@ function extentOfInput(call: ToolCall): Extent {
   return extent
 }
 
-/** Limits on the result of one call. If a result is larger, the model only reads that the call ran and how large its result is. */
+/**
+ * Limits on the result of one call: if it is larger, the model only reads that the call ran and how large it is. Progress and custom events that are
+ * larger are left out, with one warning for each tool or middleware. A larger question throws `ConfigError` where it is asked; what it repeats of the
+ * input of its call does not count.
+ */
 export interface OutputLimits {
   /** The length of what the model reads, in UTF-16 code units; a file counts with its base64 or URL. Default 4 Mi. */
   readonly characters: number
@@ -69,22 +73,17 @@ export interface OutputLimits {
 
 export const DEFAULT_OUTPUT_LIMITS: OutputLimits = { characters: 4 * 1024 * 1024 }
 
-/** Outputs that were checked and are within the limits. */
-const kept = new WeakSet<object>()
-
 /** Returns the parsed JSON as the `output` of a tool message, if it is within the limits. */
 export function keptJson(json: string, { levels }: Extent, limits: OutputLimits): Pick<ToolMessage, 'output'> {
   if (json.length > limits.characters || levels > DEEPEST) return {}
-  const output: unknown = JSON.parse(json)
-  if (isObject(output)) kept.add(output)
-  return { output }
+  return { output: JSON.parse(json) }
 }
 
 /** Returns the result if it is within the limits, otherwise a note that replaces it. An `output` that is too large or deep is left out. */
 export function boundedResult(message: ToolMessage, limits: OutputLimits): ToolMessage {
   const characters = message.content.reduce((sum, part) => sum + charactersOf(part), 0)
   if (characters > limits.characters) return tooLarge(message, characters, limits)
-  if (message.output === undefined || isKept(message.output, limits)) return message
+  if (message.output === undefined || isWithin(message.output, limits.characters)) return message
   const { output: _, ...rest } = message
   return rest
 }
@@ -100,14 +99,18 @@ export function tooLarge(
   return { role: 'tool', callId, name, content: [{ type: 'text', text }], isError: true }
 }
 
+/** Whether a value is JSON of at most this length, and not too deep. A text counts without quotes. */
+export function isWithin(value: unknown, most: number): boolean {
+  if (typeof value === 'string') return value.length <= most
+  try {
+    const { characters, levels } = extentOf(value)
+    return characters <= most && levels <= DEEPEST
+  } catch {
+    return false
+  }
+}
+
 function charactersOf(part: ContentPart): number {
   if (part.type === 'text') return part.text.length
   return typeof part.data === 'string' ? part.data.length : part.data.url.length
-}
-
-function isKept(output: unknown, limits: OutputLimits): boolean {
-  if (typeof output === 'string') return output.length <= limits.characters
-  if (isObject(output) && kept.has(output)) return true
-  const { characters, levels } = extentOf(output)
-  return characters <= limits.characters && levels <= DEEPEST
 }

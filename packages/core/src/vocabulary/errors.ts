@@ -1,7 +1,4 @@
-/**
- * The errors that end a run: {@link AgentError} and one small class for each case that a caller may catch. Errors of models, checkpoints and tools
- * have their own files.
- */
+/** The errors that end a run: {@link AgentError} and one small class for each case that a caller may catch. Others are beside what they are about. */
 
 import { BrandedError } from './brand.ts'
 import { extentOf, jsonText, LONGEST } from './json-text.ts'

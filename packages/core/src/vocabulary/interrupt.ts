@@ -41,7 +41,8 @@ export interface InterruptOptions {
  * When the run is resumed, the tool or middleware that asked runs again from the beginning and finds the answers in `context.answers` or
  * `run.answers`. So ask before you act. If you catch errors around it, throw this one again; otherwise the question is lost.
  *
- * @throws {ConfigError} The payload is not JSON, or the schema of the answer has no JSON Schema. The run ends with this error.
+ * @throws {ConfigError} The payload is not JSON, or the schema of the answer has no JSON Schema. The run ends with this error, as it does if the
+ * payload is over the `outputLimits` of the agent.
  */
 export function interrupt(payload: unknown = null, { answer }: InterruptOptions = {}): never {
   throw new Interrupt(checked(payload), answer && jsonSchemaOf(answer, 'interrupt.answer'))

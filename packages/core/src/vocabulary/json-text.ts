@@ -116,11 +116,7 @@ function membersOf(object: object): Members {
   return Object.entries(object).filter(([, member]) => isWritten(member))
 }
 
-/**
- * Returns the JSON text of a value of this extent; `undefined` if JSON cannot represent it.
- *
- * @throws {TypeError} The value is circular or contains a bigint.
- */
+/** Returns the JSON text of a value of this extent; `undefined` if JSON cannot represent it. Throws if it is circular or contains a bigint. */
 export function jsonText(value: unknown, { levels }: Extent = extentOf(value)): string | undefined {
   if (levels === Number.POSITIVE_INFINITY) throw new TypeError('Converting circular structure to JSON')
   return levels <= DEEPEST ? JSON.stringify(value) : written(value, (leaf) => JSON.stringify(leaf) ?? 'null', membersOf)

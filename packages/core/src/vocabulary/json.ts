@@ -3,22 +3,14 @@
 import { DEEPEST, extentOf, isObject, LONGEST } from './json-text.ts'
 import type { Json } from './message.ts'
 
-/**
- * Returns the value, typed as JSON.
- *
- * @throws {TypeError} The value is not JSON, is nested deeper than 512 levels, or is longer than 64 Mi characters. The message names the path.
- */
+/** Returns the value. Throws a `TypeError` with the path if it is not JSON, deeper than 512 levels, or longer than 64 Mi characters. */
 export function asJson(value: unknown, what: string): Json {
   check(value, what, DEEPEST, new Map())
   if (extentOf(value).characters > LONGEST) throw new TypeError(`${what} is longer than ${LONGEST} characters`)
   return value as Json
 }
 
-/**
- * Returns a copy of a JSON value, which may be a proxy of a user's library.
- *
- * @throws {TypeError} See {@link asJson}.
- */
+/** Returns a copy of a JSON value, which may be a proxy of a user's library. Throws what {@link asJson} throws. */
 export function copiedJson(value: unknown, what: string): Json {
   return JSON.parse(JSON.stringify(asJson(value, what))) as Json
 }

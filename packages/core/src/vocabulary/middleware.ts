@@ -9,6 +9,7 @@ import type { ModelEvent, ModelRequest } from './model.ts'
 import type { CompletedResult } from './result.ts'
 import type { AgentSetup, Run, Tool } from './tool.ts'
 import type { Progress } from './tool-status.ts'
+import type { Warning } from './warning.ts'
 
 /** The flow of a model call. Each event has the number of its attempt when a wrap receives it; a wrap that makes its own events can omit it. */
 export type ModelFlow = Flow<(ModelEvent & { readonly attempt?: number }) | AttemptFailed | WrapEvent, AssistantMessage>
@@ -81,6 +82,10 @@ export interface Middleware {
    * function that it returns is called when the run has ended or stopped.
    */
   onRun?(run: Run, fail: (error: AgentError) => void): () => void
+  /** Called with each warning, before anybody gets it. It returns the warning that the events, the result and the checkpoint have. It must not throw. */
+  onWarning?(warning: Warning): Warning
+  /** Called with the result of each background call, because its wraps have ended before. It returns the result that counts. It must not throw. */
+  onBackgroundResult?(message: ToolMessage): ToolMessage
   /** Called once per run, before any model call. */
   beforeAgent?(setup: AgentSetup, run: Run): Awaitable<AgentSetup | void>
   /** Called once per step, before the request is built from the state. */

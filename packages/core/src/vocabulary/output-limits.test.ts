@@ -4,10 +4,16 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { early } from '../../test/early-calls.ts'
 import {
+  type AgentEvent,
   type AgentOptions,
+  agentTool,
+  ConfigError,
   createAgent,
+  interrupt,
   type Middleware,
+  map,
   memoryStore,
+  type Progress,
   type Tool,
   type ToolMessage,
   textOf,
@@ -193,6 +199,174 @@ test('without a limit a result may have any size (P10)', async () => {
   const characters = 5 * 1024 * 1024
   const outputLimits = { characters: Number.POSITIVE_INFINITY }
   expect((await ran(giving('x'.repeat(characters)), { outputLimits })).text).toHaveLength(characters)
+})
+
+const LONG = 'x'.repeat(200)
+
+/** Tells this as progress or as a custom event, in each way in which a tool, a hook or a wrap can. */
+function tellers(told: string): readonly (readonly [string, Partial<AgentOptions>])[] {
+  const event = { type: 'custom', name: 'told', data: { told } } as const
+  const makes = (execute: Tool['execute'], more: Partial<Tool> = {}) => ({
+    tools: [{ ...giving(undefined), ...more, execute } as Tool],
+  })
+  const wraps = (middleware: Omit<Middleware, 'name'>) => ({
+    tools: [giving('x')],
+    middleware: [{ name: 'teller', ...middleware }],
+  })
+  const progress = (shown: Progress) =>
+    makes(async function* () {
+      yield shown
+    })
+  return [
+    ['the message of progress', progress({ message: told })],
+    ['the metadata of progress', progress({ metadata: { told } })],
+    ['an event of a tool', makes((_, { run }) => run?.emit(event))],
+    ['an event of a tool in the background', makes((_, { run }) => run?.emit(event), { background: true })],
+    ['an event of a hook', wraps({ beforeModel: (_, run) => run.emit(event) })],
+    [
+      'an event of a wrapModel',
+      wraps({
+        async *wrapModel(request, next) {
+          yield event
+          return yield* next(request)
+        },
+      }),
+    ],
+    [
+      'an event of a wrapToolCall',
+      wraps({
+        async *wrapToolCall(one, next) {
+          yield event
+          return yield* next(one)
+        },
+      }),
+    ],
+    [
+      'an event of a wrapAgent',
+      wraps({
+        async *wrapAgent(setup, next, run) {
+          run.emit(event)
+          return yield* map(next(setup), (one) => one)
+        },
+      }),
+    ],
+  ]
+}
+
+const isTold = (event: AgentEvent) => event.type === 'custom' || event.type === 'tool-progress'
+
+test.for(tellers(LONG).map(([name]) => name))(
+  '%s over the limit is left out, with one warning, and within it is shown; also in an agent inside (W45)',
+  async (name) => {
+    const running = (told: string, characters: number, isInside: boolean) => {
+      const [, options] = tellers(told).find((one) => one[0] === name) ?? []
+      const outputLimits = { characters }
+      const twice = [respond(call('give')), respond(call('give')), respond(say('Done'))]
+      const agent = createAgent({
+        name: 'inner',
+        description: 'Works',
+        model: scriptedModel(twice),
+        ...options,
+        ...(!isInside && { outputLimits }),
+      })
+      const outer = () => {
+        const model = scriptedModel([respond(call('inner', { request: 'Go' })), respond(say('Done'))])
+        return createAgent({ model, tools: [agentTool(agent) as Tool], outputLimits })
+      }
+      return collect((isInside ? outer() : agent).stream('Go'))
+    }
+    for (const isInside of [false, true]) {
+      const { events } = await running(LONG, 199, isInside)
+      expect(events.filter(isTold)).toEqual([])
+      const warnings = events.flatMap((event) => (event.type === 'warning' ? [[event.code, event.message]] : []))
+      expect(warnings).toEqual([
+        [
+          'events-left-out',
+          expect.stringMatching(/^events of (give|teller) longer than 199 characters were left out$/),
+        ],
+      ])
+      expect((await running(LONG, 300, isInside)).events.filter(isTold).length).toBeGreaterThan(0)
+    }
+  },
+)
+
+test('what was decided about a call is told with its input, which has its own limit; data that JSON cannot hold is left out (W45)', async () => {
+  const circle: Record<string, unknown> = {}
+  circle.self = circle
+  const hostile = {
+    get text() {
+      throw new Error('no')
+    },
+  }
+  const deciding: Middleware = {
+    name: 'deciding',
+    beforeModel(_, run) {
+      run.emit({ name: 'approval', data: LONG })
+      for (const data of [circle, hostile, undefined, new AbortController().signal]) run.emit({ name: 'own', data })
+    },
+  }
+  const model = scriptedModel([respond(say('Done'))])
+  const agent = createAgent({ model, middleware: [deciding], outputLimits: { characters: 9 } })
+  const { events, result } = await collect(agent.stream('Go'))
+  expect(events.flatMap((event) => (event.type === 'custom' ? [event.data] : []))).toEqual([
+    LONG,
+    undefined,
+    expect.any(AbortSignal),
+  ])
+  expect(result?.warnings).toHaveLength(1)
+})
+
+/** Asks a question of this length in each place that may ask. */
+function askers(length: number): readonly (readonly [string, Partial<AgentOptions>])[] {
+  const ask = () => interrupt('x'.repeat(length))
+  const wraps = (middleware: Omit<Middleware, 'name'>) => ({
+    tools: [giving('x')],
+    middleware: [{ name: 'asker', ...middleware }],
+  })
+  return [
+    ['a tool', { tools: [giving(undefined, { execute: ask })] }],
+    ['a hook before the run', wraps({ beforeAgent: ask })],
+    ['a hook', wraps({ beforeModel: ask })],
+    ['a wrapModel', wraps({ wrapModel: ask })],
+    ['a wrapToolCall', wraps({ wrapToolCall: ask })],
+    ['a wrapAgent', wraps({ wrapAgent: ask })],
+  ]
+}
+
+test.for(askers(0).map(([name]) => name))(
+  'a question of %s over the limit throws where it is asked (W45)',
+  async (name) => {
+    const asked = async (length: number, more: Partial<AgentOptions> = {}) => {
+      const [, options] = askers(length).find((one) => one[0] === name) ?? []
+      const model = scriptedModel([respond(call('give')), respond(say('Done'))])
+      return createAgent({ name: 'inner', description: 'Works', model, ...options, ...more })
+    }
+    const outputLimits = { characters: 299 }
+    // Twice as much as the input of the call, {}, is allowed besides, or null without a call.
+    const run = (await asked(310, { outputLimits })).run('Go')
+    await expect(run).rejects.toThrow(new ConfigError('interrupt', 'payload is longer than 299 characters'))
+    expect((await (await asked(299, { outputLimits })).run('Go')).status).toBe('interrupted')
+    const model = scriptedModel([respond(call('inner', { request: 'Go' })), respond(say('Done'))])
+    const outer = createAgent({ model, tools: [agentTool(await asked(310)) as Tool], outputLimits })
+    const { messages } = await outer.run('Go')
+    expect(messages.map(textOf)).toContainEqual(
+      expect.stringMatching(/^inner failed: interrupt: payload is longer than 299 /),
+    )
+  },
+)
+
+test('a question may show the input of its call in addition, which has its own limit, and an agent around it does not count it again (W45)', async () => {
+  const client: Tool = { name: 'edit', description: 'Edits', input: z.object({ text: z.string() }) }
+  const outputLimits = { characters: 150 }
+  const inner = createAgent({
+    name: 'inner',
+    description: 'Edits',
+    model: scriptedModel([respond(call('edit', { text: 'x'.repeat(10_000) }))]),
+    tools: [client],
+  })
+  const model = scriptedModel([respond(call('inner', { request: 'Go' }))])
+  const result = await createAgent({ model, tools: [agentTool(inner) as Tool], outputLimits }).run('Go')
+  expect(result.interrupts).toMatchObject([{ payload: { name: 'edit', input: { text: 'x'.repeat(10_000) } } }])
 })
 
 async function* counted() {

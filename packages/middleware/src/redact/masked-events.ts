@@ -1,71 +1,27 @@
-/** Masks secrets in the text and reasoning of a model call's events. */
+/** Masks secrets in the events of a model call: in text, in reasoning, and in the input of the call that is the answer. */
 
 import type { ModelFlow } from '@meanwhile/core'
-import { MaskedStream } from './masked-stream.ts'
-import type { Masker } from './masker.ts'
+import type { MaskedResponse } from './masked-response.ts'
 
-type Event = ModelFlow extends AsyncGenerator<infer Event> ? Event : never
-type DeltaEvent = Extract<Event, { readonly delta: string; readonly type: 'text-delta' | 'reasoning-delta' }>
-
-/**
- * Held-back text is released before a call, a failure or the end, so that nothing waits for it. Text and reasoning are
- * two separate texts, even if they alternate: a secret may continue after a piece of the other.
- */
-export async function* maskedEvents(flow: ModelFlow, masker: Masker, window: number): ModelFlow {
-  const deltas = new MaskedDeltas(masker, window)
+/** What is held back is released before a failure or the end. Events of a middleware release nothing. */
+export async function* maskedEvents(
+  flow: ModelFlow,
+  response: MaskedResponse<{ readonly attempt?: number }>,
+): ModelFlow {
   try {
     for (;;) {
       const step = await flow.next()
       if (step.done) {
-        yield* deltas.rest()
+        yield* response.rest()
         return step.value
       }
       const event = step.value
-      if (event.type === 'text-delta' || event.type === 'reasoning-delta') {
-        const delta = deltas.push(event)
-        if (delta !== '') yield delta === event.delta ? event : { ...event, delta }
-        continue
-      }
-      // Pieces of a call's input follow its start.
-      if (event.type !== 'custom' && event.type !== 'tool-input-delta')
-        yield* deltas.rest('attempt' in event ? event.attempt : undefined)
-      yield event
+      if (event.type === 'attempt-failed') yield* response.rest('attempt' in event ? Number(event.attempt) : undefined)
+      if (event.type === 'attempt-failed' || event.type === 'custom') yield event
+      else yield* response.shown(event)
     }
   } catch (error) {
-    yield* deltas.rest()
+    yield* response.rest()
     throw error
-  }
-}
-
-/** Simultaneous attempts have separate streams. */
-class MaskedDeltas {
-  readonly #masker: Masker
-  readonly #window: number
-  /** By attempt and kind, with the last event of each. */
-  readonly #streams: Map<string, { readonly stream: MaskedStream; last: DeltaEvent }> = new Map()
-
-  constructor(masker: Masker, window: number) {
-    this.#masker = masker
-    this.#window = window
-  }
-
-  push(event: DeltaEvent): string {
-    const key = `${event.attempt} ${event.type}`
-    let held = this.#streams.get(key)
-    if (!held) {
-      held = { stream: new MaskedStream(this.#masker, this.#window), last: event }
-      this.#streams.set(key, held)
-    }
-    held.last = event
-    return held.stream.push(event.delta)
-  }
-
-  /** Returns the held-back text, optionally of one attempt. */
-  *rest(attempt?: number): Generator<DeltaEvent, void, undefined> {
-    for (const { stream, last } of this.#streams.values()) {
-      if (attempt !== undefined && last.attempt !== attempt) continue
-      const delta = stream.flush()
-      if (delta !== '') yield { ...last, delta }
-    }
   }
 }

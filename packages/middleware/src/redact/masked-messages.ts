@@ -1,6 +1,14 @@
 /** Masks secrets in messages and requests. Objects without secrets are returned unchanged. */
 
-import type { AssistantMessage, AssistantPart, ContentPart, Message, ModelRequest, ToolMessage } from '@meanwhile/core'
+import type {
+  AssistantMessage,
+  AssistantPart,
+  ContentPart,
+  Message,
+  ModelRequest,
+  ToolCall,
+  ToolMessage,
+} from '@meanwhile/core'
 import { mapped, maskedData } from './masked-data.ts'
 import type { Masker, Match } from './masker.ts'
 
@@ -25,9 +33,9 @@ export class MaskedMessages {
     return mapped(messages, (message) => this.one(message))
   }
 
-  /** Masks the model's response, except the inputs of its calls. */
-  answer(message: AssistantMessage): AssistantMessage {
-    return withContent(message, this.#parts(message.content))
+  /** Masks the model's response. Tools get the inputs of their calls as they are; only the input that is the answer is masked. */
+  answer(message: AssistantMessage, answerTool: string | undefined): AssistantMessage {
+    return this.#said(message, ({ name }) => name === answerTool)
   }
 
   result(message: ToolMessage): ToolMessage {
@@ -46,15 +54,17 @@ export class MaskedMessages {
 
   #message(message: Message): Message {
     if (message.role === 'tool') return this.result(message)
-    if (message.role === 'assistant') {
-      const content = mapped(this.#parts(message.content), (part) =>
-        part.type === 'tool-call' ? withInput(part, maskedData(this.#masker, part.input)) : part,
-      )
-      return withContent(message, content)
-    }
+    if (message.role === 'assistant') return this.#said(message, () => true)
     if (typeof message.content !== 'string') return withContent(message, this.#parts(message.content))
     const content = this.#masker.mask(message.content)
     return content === message.content ? message : { ...message, content }
+  }
+
+  #said(message: AssistantMessage, isMasked: (call: ToolCall) => boolean): AssistantMessage {
+    const content = mapped(this.#parts(message.content), (part) =>
+      part.type === 'tool-call' && isMasked(part) ? withInput(part, maskedData(this.#masker, part.input)) : part,
+    )
+    return withContent(message, content)
   }
 
   /**
