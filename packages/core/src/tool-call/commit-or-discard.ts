@@ -194,13 +194,13 @@ export async function compensate(run: RunState, entry: CallEntry): Promise<boole
   }
   if (is !== 'due') return undefined
   if (entry.done && !('input' in entry.done))
-    return failed('the checkpoint lacks the input or output of the call, which is not JSON, so it is not undone')
+    return failed('it is not undone: the checkpoint lacks its input or output, which is not JSON')
   try {
     return (await within(run.config.grace, undo())) || failed('it did not end within the grace time')
   } catch (error) {
     const isUnstored = error instanceof CheckpointError
     return failed(
-      isUnstored ? `it is not undone, because the checkpoint could not be saved: ${error.message}` : messageOf(error),
+      isUnstored ? `it is not undone: the checkpoint could not be saved: ${error.message}` : messageOf(error),
     )
   } finally {
     isLate = true
