@@ -10,8 +10,12 @@ const load: Load = (specifier) => import(specifier)
 
 const loops: Readonly<Record<string, Driver>> = { 'AI SDK': ai, LangChain: langchain, 'OpenAI Agents': openaiAgents }
 
-test.each(Object.entries(loops))('%s runs no call of a response that fails, on any wire', async (_, driver) => {
-  vi.stubEnv('OPENAI_AGENTS_DISABLE_TRACING', '1')
-  Reflect.set(globalThis, 'AI_SDK_LOG_WARNINGS', false)
-  expect(await calls(await driver(load))).toBe(NONE_RAN)
-}, 120_000)
+test.each(Object.entries(loops))(
+  '%s runs no call of a response that fails, on any wire',
+  async (_, driver) => {
+    vi.stubEnv('OPENAI_AGENTS_DISABLE_TRACING', '1')
+    Reflect.set(globalThis, 'AI_SDK_LOG_WARNINGS', false)
+    expect(await calls(await driver(load))).toBe(NONE_RAN)
+  },
+  120_000,
+)
