@@ -1,5 +1,5 @@
 /**
- * Measures a scenario with tools of our own and with the same tools of an MCP server that is trusted, by turns, with eager tools:
+ * Measures a scenario with our own tools and with the same tools of an MCP server that is trusted, by turns, with eager tools:
  * `node --conditions=@meanwhile/source apps/bench/src/mcp/measure-mcp.ts [RUNS]`, on a quiet machine.
  */
 
