@@ -1,6 +1,5 @@
 /**
- * Measures a scenario with our own tools and with the same tools of an MCP server that is trusted, by turns, with eager tools:
- * `node --conditions=@meanwhile/source apps/bench/src/mcp/measure-mcp.ts [RUNS]`, on a quiet machine.
+ * Measures scenarios with our own tools and with the same tools of a trusted MCP server, by turns, with eager tools.
  */
 
 import { createAgent, type ToolMessage } from '@meanwhile/core'
@@ -63,7 +62,7 @@ for (const id of MEASURED) {
       if (round > 0) samples[name].push(sample)
     }
   const ratio = (name: 'own' | 'mcp') =>
-    median(samples[name].map(({ wallMs, boundMs }) => wallMs / boundMs)) ?? Number.NaN
+    median(samples[name].map(({ wallMs, boundMs = Number.NaN }) => wallMs / boundMs)) ?? Number.NaN
   const early = (name: 'own' | 'mcp') => Math.max(...samples[name].map(({ early }) => early))
   const shown = (name: 'own' | 'mcp') => `${name} ${ratio(name).toFixed(4)} (${early(name)} early)`
   const difference = (ratio('mcp') - ratio('own')).toFixed(4)
