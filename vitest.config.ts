@@ -1,3 +1,4 @@
+import { existsSync, statfsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { Plugin } from 'vite'
@@ -38,6 +39,17 @@ const watchedModels: Plugin = {
         export const scriptedModel = (...given) => watched(unwatched(...given))`
       : null,
 }
+
+const MEMORY = '/dev/shm'
+
+/** In bytes. */
+function roomIn(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize
+}
+
+// Files and databases of tests are in memory, if there is room: thousands of saves would wait for the disk.
+if (!process.env.TMPDIR && existsSync(MEMORY) && roomIn(MEMORY) > 2 ** 31) process.env.TMPDIR = MEMORY
 
 /** Programs that tests start load their modules faster from the second start on. */
 export const env = { NODE_COMPILE_CACHE: path('node_modules/.cache/compiled') }

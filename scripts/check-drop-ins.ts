@@ -1,5 +1,5 @@
-// Runs the tests of a library that we have a drop-in for, in a checkout of that library: once unchanged, and once with the drop-in.
-// Fails if a test fails only with the drop-in and is not on the list of allowed failures.
+// Runs the tests of a library that we have a drop-in for, in a checkout of that library: once unchanged, and once with the drop-in,
+// which is `eager()` or `resilient()`. Fails if a test fails only with it and is not on the list of allowed failures.
 import { allowedFailures } from './drop-ins/allowed.ts'
 import { CheckoutError, checkoutAt } from './drop-ins/checkout.ts'
 import { compared } from './drop-ins/compare.ts'
@@ -8,13 +8,15 @@ import { reportOf } from './drop-ins/report.ts'
 import { runTests } from './drop-ins/run-tests.ts'
 import { StoppedError, stoppedBySignals } from './drop-ins/signals.ts'
 
-async function check({ path, paced, minutes }: DropInsOptions, stop: AbortSignal): Promise<number> {
+async function check({ path, paced, add, minutes }: DropInsOptions, stop: AbortSignal): Promise<number> {
   const signal = AbortSignal.any([stop, AbortSignal.timeout(minutes * 60_000)])
   const checkout = checkoutAt(path)
-  const plain = await runTests(checkout, { isEager: false, paced, signal })
-  const eager = await runTests(checkout, { isEager: true, paced, signal })
-  const comparison = compared(plain, eager, allowedFailures(checkout.library.name))
-  console.log(reportOf(checkout, comparison))
+  if (add === 'resilient' && checkout.library.name !== 'ai-sdk')
+    throw new OptionError(`--resilient is not for ${checkout.library.repository}`)
+  const plain = await runTests(checkout, { paced, signal })
+  const added = await runTests(checkout, { add, paced, signal })
+  const comparison = compared(plain, added, allowedFailures(checkout.library.name, add))
+  console.log(reportOf(checkout, comparison, add))
   return comparison.forbidden.length > 0 ? 1 : 0
 }
 

@@ -1,37 +1,43 @@
-// Measures the shape of core: size, state, and how much code one tool call enters. Fails if a figure is above its limit in scripts/shape/held.json,
-// or if a shape that two copies of the packages share changes without another number of its format. With --write the limits are lowered to the current figures.
+// Measures the shape of core: its size, and how much of it one tool call enters. Fails if a figure is above its limit in scripts/shape/held.json, or if a
+// shape that two copies of the packages share changes without another number of its format.
+import { parseArgs } from 'node:util'
+import { FIGURES, MEANINGS, measure } from './shape/figures.ts'
 import { currentFormat, formatComplaints, readFormat, writeFormat } from './shape/formats.ts'
-import { complaints, lowerable, readHeld, tightened, writeHeld } from './shape/held.ts'
-import { measure } from './shape/measure.ts'
-import { helpText, OptionError, type ShapeOptions, shapeOptions } from './shape/options.ts'
-import { meanings, shapeTable } from './shape/table.ts'
+import { complaints, readHeld, table, tightened, writeHeld } from './shape/held.ts'
 
-async function check({ write, list }: ShapeOptions): Promise<number> {
+const HELP = `Usage: npm run check:shape -- [options]
+
+  --write            lower the limits to the current figures
+  --list <figure>    list what a figure counts, and check nothing
+
+To raise a limit, change it in scripts/shape/held.json, and say why in the message of the commit. The figures:
+
+${FIGURES.map((name) => `  ${name}: ${MEANINGS[name]}`).join('\n')}`
+
+const { values } = parseArgs({
+  options: { help: { type: 'boolean' }, write: { type: 'boolean' }, list: { type: 'string' } },
+})
+const listed = FIGURES.find((name) => name === values.list)
+if (values.help) console.log(HELP)
+else if (values.list !== undefined && listed === undefined) {
+  console.error(`no figure is called ${values.list}; the figures are ${FIGURES.join(', ')}`)
+  process.exitCode = 2
+} else process.exitCode = await check()
+
+async function check(): Promise<number> {
   const shape = await measure()
-  if (list !== undefined) {
-    console.log([...shape[list].places, `${list}: ${shape[list].value}`].join('\n'))
+  if (listed !== undefined) {
+    console.log([...shape[listed].places, `${listed}: ${shape[listed].value}`].join('\n'))
     return 0
   }
-  const held = write ? tightened(readHeld(), shape) : readHeld()
-  if (write) writeHeld(held)
-  console.log(`${shapeTable(shape, held)}\n\nWhat is counted\n${meanings()}`)
-  const lower = lowerable(held, shape)
-  if (lower.length > 0)
-    console.log(`\nBelow the limit: ${lower.join(', ')}. --write lowers the limits to these figures.`)
+  const held = values.write ? tightened(readHeld(), shape) : readHeld()
+  console.log(table(held, shape))
   const format = currentFormat()
-  if (write && format.format !== readFormat().format) writeFormat(format)
+  if (values.write) {
+    writeHeld(held)
+    if (format.format !== readFormat().format) writeFormat(format)
+  }
   const wrong = [...complaints(held, shape), ...formatComplaints(readFormat(), format)]
-  if (wrong.length === 0) return 0
-  console.error(`\nFailed:\n${wrong.map((line) => `  ${line}`).join('\n')}`)
-  return 1
-}
-
-try {
-  const options = shapeOptions(process.argv.slice(2))
-  if (options.help) console.log(helpText())
-  else process.exitCode = await check(options)
-} catch (error) {
-  if (!(error instanceof OptionError)) throw error
-  console.error(`error: ${error.message} (see --help)`)
-  process.exitCode = 2
+  for (const line of wrong) console.error(line)
+  return wrong.length === 0 ? 0 : 1
 }

@@ -16,7 +16,8 @@ interface Job {
   readonly env: NodeJS.ProcessEnv
 }
 
-const AT_ONCE = 3
+/** They mostly wait for their models. */
+const AT_ONCE = 5
 const KEYS = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY']
 
 /** The environment without keys, so that no example calls a model that costs money. */

@@ -1,10 +1,11 @@
-// Writes docs/telemetry.md from the names in core's semconv.ts. With --check it writes nothing and fails if the page is out of
+// Writes docs/telemetry.md from the names in core's semconv.ts, and in that of resilient(). With --check it writes nothing and fails if the page is out of
 // date. It throws if a name lacks a part of its description, so the page has all names.
 import { readFileSync } from 'node:fs'
 import { generatedPage } from './generated-page.ts'
 
 const PAGE = 'docs/telemetry.md'
 const SOURCE = 'packages/core/src/telemetry/semconv.ts'
+const RESILIENT = 'packages/eager-tools/src/resilient/semconv.ts'
 
 interface Name {
   readonly name: string
@@ -31,9 +32,8 @@ const COMMENT = String.raw`(?:/\*\* ?((?:(?!\*/)[\s\S])*?)\*/\n)?`
 const names = [...source.matchAll(new RegExp(`${COMMENT}export const \\w+ = '(.+)'`, 'g'))].map(
   ([, comment = '', name = '']): Name => ({ name, said: saidIn(comment) }),
 )
-const attributes = [...source.matchAll(new RegExp(`${COMMENT} +'(.+)': (.+)`, 'g'))].map(
-  ([, comment = '', name = '', type = '']): Attribute => ({ name, type: type.toLowerCase(), said: saidIn(comment) }),
-)
+const attributes = attributesIn(source)
+const resilient = attributesIn(readFileSync(RESILIENT, 'utf8'))
 const spans = names.filter(({ said }) => said[0] === 'span')
 const metrics = names.filter(({ said }) => /^(histogram|counter)$/.test(said[0] ?? ''))
 const known = new Set(attributes.map(({ name }) => name))
@@ -134,6 +134,13 @@ ran, the library's span how long its loop waited. The parent of Meanwhile's span
 attributes of \`execute_tool\` below, and no links; \`gen_ai.execute_tool.duration\` and the \`meanwhile.\` metrics are recorded for it, too. A call that the library starts itself, and a step without an
 early call, have no spans of Meanwhile. \`telemetry: { tracerProvider, meterProvider, captureContent }\` in the settings of \`eager()\` works as in \`createAgent\`.
 
+[\`resilient()\`](resilient.md) has no span of its own. The span that is active when the model is called, such as that of the library's model call, gets an attribute, and an event
+\`meanwhile.resilient.attempt_failed\` for each failed attempt. There is no content in them.
+
+| name | on | type | meaning |
+|---|---|---|---|
+${resilient.map(resilientRow).join('\n')}
+
 ## Attributes
 
 The column "on" lists the spans that have the attribute: "run" is \`invoke_agent\`, "tool" is \`execute_tool\`. The column "start" shows whether the span has the attribute from its start: samplers only see these.
@@ -156,6 +163,18 @@ ${metrics.map(metricRow).join('\n')}
 `
 
 generatedPage(PAGE, page, 'docs:telemetry')
+
+function attributesIn(text: string): readonly Attribute[] {
+  return [...text.matchAll(new RegExp(`${COMMENT} +'(.+)': (.+)`, 'g'))].map(
+    ([, comment = '', name = '', type = '']): Attribute => ({ name, type: type.toLowerCase(), said: saidIn(comment) }),
+  )
+}
+
+function resilientRow({ name, type, said }: Attribute): string {
+  const [on = '', what = ''] = said
+  if (said.length !== 2) throw new Error(`${RESILIENT}: ${name} has a comment that lacks the place or the meaning`)
+  return row(`\`${name}\``, on, type, what)
+}
 
 function saidIn(comment: string): string[] {
   return comment

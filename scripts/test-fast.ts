@@ -1,8 +1,10 @@
 // Checks what has changed since main: the types of everything, and in each changed folder the tests that load a changed file. Tests in other
 // folders that load such a file are not run: `npm test` runs them.
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 
 const HELP = `npm run test:fast [-- --base COMMIT]
@@ -29,16 +31,27 @@ function changedFolders(base: string): readonly string[] {
   return [...new Set(folders)]
 }
 
-function run(command: string, ...args: readonly string[]): void {
-  const { status, signal } = spawnSync(command, args, { stdio: 'inherit' })
-  if (status !== 0) process.exit(status ?? (signal === 'SIGINT' ? 130 : 1))
+/** What the compiler says about the types; undefined if they are right. */
+async function typeErrors(): Promise<string | undefined> {
+  const compiler = spawn('tsc', ['-b'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const [said, [code]] = await Promise.all([text(compiler.stdout), once(compiler, 'close')])
+  return code === 0 ? undefined : said
+}
+
+async function testsPass(base: string, folders: readonly string[]): Promise<boolean> {
+  const args = ['run', '--changed', base, '--passWithNoTests', ...folders]
+  const [code] = await once(spawn('vitest', args, { stdio: 'inherit' }), 'close')
+  return code === 0
 }
 
 if (values.help) {
   console.log(HELP)
 } else {
   const folders = changedFolders(values.base)
-  run('tsc', '-b')
   if (folders.length === 0) console.log(`No tested folder has changed since ${values.base}.`)
-  else run('vitest', 'run', '--changed', values.base, '--passWithNoTests', ...folders)
+  // At the same time, because the compiler uses one processor.
+  const [errors, pass] = await Promise.all([typeErrors(), folders.length === 0 || testsPass(values.base, folders)])
+  // After the results of the tests, where they are seen.
+  if (errors !== undefined) console.error(errors)
+  if (errors !== undefined || !pass) process.exitCode = 1
 }

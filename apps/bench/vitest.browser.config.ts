@@ -9,6 +9,8 @@ export default defineConfig({
     name: 'browser',
     include: ['src/**/*.browser.test.ts'],
     environment: 'node',
+    // Both files at once: one waits for a benchmark, the other for a page.
+    maxWorkers: 2,
     // A page may take its time on a busy machine.
     testTimeout: 300_000,
     expect: { poll: { timeout: 60_000 } },

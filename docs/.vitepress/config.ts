@@ -81,6 +81,7 @@ const sidebar = [
   group('Packages', pagesOf('packages'), true),
   group('Reference', [
     page('API', '/api/'),
+    page('Terms', '/terms'),
     page('Bench', '/bench'),
     page('What a turn costs a server', '/server-costs'),
     page('What clients of chats can do', '/chat-clients'),

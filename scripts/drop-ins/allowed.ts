@@ -1,6 +1,7 @@
 /** Tests of libraries that may fail with a drop-in, and the reasons. */
 
 import type { LibraryName } from './libraries.ts'
+import type { Added } from './splice/wraps.ts'
 
 export interface Allowed {
   /** The end of the test's full name. */
@@ -61,6 +62,71 @@ const ALLOWED: Readonly<Record<LibraryName, readonly Allowed[]>> = {
   ],
 }
 
-export function allowedFailures(name: LibraryName): readonly Allowed[] {
-  return ALLOWED[name]
+const REPEATS =
+  'The mock fails, or ends without a finish, and the test expects that the step fails with its error. `resilient()` repeats the request, and a mock that cannot answer again makes it three errors.'
+const SIGNAL =
+  'The test expects the signal that was given, or none. The model gets its own one, which also aborts a response that is silent.'
+const ENDS =
+  'The test expects the parts in the order of the model. A block ends, and a source or a file is shown, when the response has ended well.'
+const LIMITS =
+  'The time limit of the SDK ends when it gets a chunk, and calls, files and what comes before the first output are not shown at once. `firstOutput` and `idle` limit the silence of the model itself.'
+
+/** With `resilient()`. */
+const RESILIENT: readonly Allowed[] = [
+  ...allowed(REPEATS, [
+    'should not execute tools when the finish reason is error',
+    'should clear firstChunkMs when the provider stream errors',
+    'errors should forward error in doStream as error stream part',
+    'errors should invoke onError callback when error is thrown',
+    'errors should invoke onError callback when error is thrown in 2nd step',
+    'should call onFinish even when error chunk occurs mid-stream',
+    'should reject when provider stream closes before finish chunk',
+    'should resolve with partial output when provider stream closes before finish chunk after producing output',
+    'should reject result promises when provider stream errors after metadata',
+    'should reject when provider stream is incomplete on a continuation step',
+    'should mask error messages by default',
+    'should support custom error messages',
+    'consumeStream should call the onError callback with the error',
+    'options.onError should invoke onError',
+    'should preserve error parts and finish callbacks when onError throws',
+    'should not prevent error from being forwarded',
+    'should support models that use "this" context in supportedUrls',
+  ]),
+  ...allowed(SIGNAL, [
+    'should pass abortSignal to streamText',
+    'prepareStep should contain all doStream calls',
+    'should pass undefined when no timeout or abortSignal provided',
+    'should pass undefined when timeout object has no totalMs',
+    'should reuse the same abort signal for all steps when stepMs is set',
+    'object output should set responseFormat to json and send schema as part of the responseFormat',
+  ]),
+  ...allowed(ENDS, [
+    'should send reasoning deltas',
+    'should send reasoning-files',
+    'should send sources',
+    'should write reasoning content to a Node.js response-like object',
+    'should write source content to a Node.js response-like object',
+    'should create a ui message stream with provider metadata',
+    'should omit reasoning content when sendReasoning is false',
+    'should send reasoning content when sendReasoning is true',
+    'should send source content when sendSources is true',
+    'should send document source content when sendSources is true',
+    'should add the sources from the model response to the step result',
+    'mixed text and reasoning blocks should return the full stream with the correct parts',
+  ]),
+  ...allowed(LIMITS, [
+    'should disarm firstChunkMs before forwarding the first tool input delta',
+    'should disarm firstChunkMs before forwarding the first tool call',
+    'should disarm firstChunkMs before forwarding the first file',
+    'should disarm firstChunkMs before forwarding the first reasoning file',
+    'should clear firstChunkMs when the registered step stream is cancelled',
+  ]),
+]
+
+export function allowedFailures(name: LibraryName, add: keyof Added): readonly Allowed[] {
+  return add === 'resilient' ? RESILIENT : ALLOWED[name]
+}
+
+function allowed(reason: string, tests: readonly string[]): readonly Allowed[] {
+  return tests.map((test) => ({ test, reason }))
 }

@@ -5,15 +5,15 @@ import { LIBRARIES } from './libraries.ts'
 import { reportOf } from './report.ts'
 import { outcomesIn } from './run-tests.ts'
 
-const outcomes = (tests: Readonly<Record<string, string | true>>, earlyCalls = 0): Outcomes => ({
+const outcomes = (tests: Readonly<Record<string, string | true>>, uses = 0): Outcomes => ({
   tests: new Map(
     Object.entries(tests).map(([test, made]): [string, Outcome] => [
       test,
       made === true ? { passed: true } : { passed: false, reason: made },
     ]),
   ),
-  earlyCalls,
-  warnings: earlyCalls > 0 ? ['nobody asked'] : [],
+  uses,
+  warnings: uses > 0 ? ['nobody asked'] : [],
 })
 
 const comparison = compared(
@@ -27,7 +27,7 @@ test('a test that passes without the drop-in and fails with it is forbidden, unl
     ran: 5,
     passed: 4,
     stillPass: 1,
-    earlyCalls: 5,
+    uses: 5,
     warnings: ['nobody asked'],
     allowed: [{ test: 'a: is late', reason: 'It asks for the order.' }],
     forbidden: [
@@ -51,16 +51,16 @@ test('the report shows which tests ran, which passed, and which fail only with t
     dropIn: '/ours/ai-sdk.ts',
     ours: {},
   }
-  expect(reportOf(checkout, comparison)).toBe(`vercel/ai: ai 7.0.1 (the drop-in is tested with 7.0.173)
+  expect(reportOf(checkout, comparison, 'eager')).toBe(`vercel/ai: ai 7.0.1 (the drop-in is tested with 7.0.173)
   2 of 3 test files; not in this checkout: c
   unchanged: 4 of 5 tests pass
-  with the drop-in: 1 of these 4 pass; 5 calls started early
-  1 warnings of the drop-in:
+  with eager(): 1 of these 4 pass; 5 calls started early
+  1 warnings of eager():
     nobody asked
-  1 fail only with the drop-in, and are allowed to:
+  1 fail only with eager(), and are allowed to:
     a: is late
       It asks for the order.
-  2 fail only with the drop-in:
+  2 fail only with eager():
     a: breaks
       expected 1
     b: is gone

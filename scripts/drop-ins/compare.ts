@@ -5,8 +5,8 @@ import type { Allowed } from './allowed.ts'
 /** The outcomes of the tests of one run, by file and full name. Tests that did not run are missing. */
 export interface Outcomes {
   readonly tests: ReadonlyMap<string, Outcome>
-  /** Calls that started early; 0 without the drop-in. */
-  readonly earlyCalls: number
+  /** How often the drop-in was of use: calls that started early, or models that were wrapped; 0 without it. */
+  readonly uses: number
   /** The warnings of the drop-in, each once. */
   readonly warnings: readonly string[]
 }
@@ -28,19 +28,19 @@ export interface Comparison {
   readonly passed: number
   /** How many of these also pass with the drop-in. */
   readonly stillPass: number
-  readonly earlyCalls: number
+  readonly uses: number
   readonly warnings: readonly string[]
   /** Tests that fail only with the drop-in: allowed ones, each with the reason, and others, each with its error. */
   readonly allowed: readonly Failure[]
   readonly forbidden: readonly Failure[]
 }
 
-export function compared(plain: Outcomes, eager: Outcomes, list: readonly Allowed[]): Comparison {
+export function compared(plain: Outcomes, added: Outcomes, list: readonly Allowed[]): Comparison {
   const passing = [...plain.tests].filter(([, { passed }]) => passed).map(([test]) => test)
   const allowed: Failure[] = []
   const forbidden: Failure[] = []
   for (const test of passing) {
-    const outcome = eager.tests.get(test)
+    const outcome = added.tests.get(test)
     if (outcome?.passed) continue
     const entry = list.find((one) => test.endsWith(one.test))
     if (entry) allowed.push({ test, reason: entry.reason })
@@ -50,8 +50,8 @@ export function compared(plain: Outcomes, eager: Outcomes, list: readonly Allowe
     ran: plain.tests.size,
     passed: passing.length,
     stillPass: passing.length - allowed.length - forbidden.length,
-    earlyCalls: eager.earlyCalls,
-    warnings: eager.warnings,
+    uses: added.uses,
+    warnings: added.warnings,
     allowed,
     forbidden,
   }

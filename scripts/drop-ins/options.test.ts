@@ -3,8 +3,14 @@ import { LIBRARIES } from './libraries.ts'
 import { dropInsOptions, helpText, OptionError } from './options.ts'
 
 test('a path is checked, with models that stream at a pace if --paced is set', () => {
-  expect(dropInsOptions(['../ai'])).toEqual({ path: '../ai', paced: false, minutes: 30 })
-  expect(dropInsOptions(['--paced', '../ai', '--minutes', '5'])).toEqual({ path: '../ai', paced: true, minutes: 5 })
+  expect(dropInsOptions(['../ai'])).toEqual({ path: '../ai', paced: false, add: 'eager', minutes: 30 })
+  expect(dropInsOptions(['--paced', '../ai', '--minutes', '5'])).toEqual({
+    path: '../ai',
+    paced: true,
+    add: 'eager',
+    minutes: 5,
+  })
+  expect(dropInsOptions(['--resilient', '../ai'])).toMatchObject({ add: 'resilient' })
   expect(dropInsOptions(['--help'])).toBe('help')
 })
 
@@ -22,5 +28,5 @@ test.each([
 
 test('--help names every library and option', () => {
   for (const { repository } of LIBRARIES) expect(helpText()).toContain(repository)
-  for (const option of ['--paced', '--minutes', '--help']) expect(helpText()).toContain(option)
+  for (const option of ['--paced', '--resilient', '--minutes', '--help']) expect(helpText()).toContain(option)
 })

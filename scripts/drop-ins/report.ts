@@ -2,20 +2,27 @@
 
 import type { Checkout } from './checkout.ts'
 import type { Comparison, Failure } from './compare.ts'
+import type { Added } from './splice/wraps.ts'
 
-export function reportOf({ library, version, pinned, files, missing }: Checkout, comparison: Comparison): string {
-  const { ran, passed, stillPass, earlyCalls, warnings, allowed, forbidden } = comparison
+const USES: Readonly<Record<keyof Added, string>> = { eager: 'calls started early', resilient: 'models were wrapped' }
+
+export function reportOf(
+  { library, version, pinned, files, missing }: Checkout,
+  comparison: Comparison,
+  add: keyof Added,
+): string {
+  const { ran, passed, stillPass, uses, warnings, allowed, forbidden } = comparison
   const drift = version === pinned ? '' : ` (the drop-in is tested with ${pinned})`
   return [
     `${library.repository}: ${library.packageName} ${version}${drift}`,
     `  ${files.length} of ${library.files.length} test files${missing.length > 0 ? `; not in this checkout: ${missing.join(', ')}` : ''}`,
     `  unchanged: ${passed} of ${ran} tests pass`,
-    `  with the drop-in: ${stillPass} of these ${passed} pass; ${earlyCalls} calls started early`,
+    `  with ${add}(): ${stillPass} of these ${passed} pass; ${uses} ${USES[add]}`,
     ...(warnings.length > 0
-      ? [`  ${warnings.length} warnings of the drop-in:`, ...warnings.map((text) => `    ${text}`)]
+      ? [`  ${warnings.length} warnings of ${add}():`, ...warnings.map((text) => `    ${text}`)]
       : []),
-    ...listed('fail only with the drop-in, and are allowed to', allowed),
-    ...listed('fail only with the drop-in', forbidden),
+    ...listed(`fail only with ${add}(), and are allowed to`, allowed),
+    ...listed(`fail only with ${add}()`, forbidden),
   ].join('\n')
 }
 

@@ -55,15 +55,15 @@ test('the tests of a library run unchanged, and with the drop-in in place of the
   const checkout = checkoutAt(path, root)
   expect(checkout).toMatchObject({ version: '7.0.1', pinned: '7.0.173' })
   expect(checkout.files).toEqual(['src/generate-text/stream-text.test.ts'])
-  const plain = await runTests(checkout, { isEager: false, paced: false, signal })
-  const eager = await runTests(checkout, { isEager: true, paced: false, signal })
+  const plain = await runTests(checkout, { paced: false, signal })
+  const eager = await runTests(checkout, { add: 'eager', paced: false, signal })
   const namesOf = (passed: boolean, tests: typeof plain.tests) =>
     [...tests].filter(([, outcome]) => outcome.passed === passed).map(([test]) => test.replace(/.*: /, ''))
   expect(namesOf(false, plain.tests)).toEqual(['every tool is a read'])
   expect(namesOf(false, eager.tests)).toEqual(['with tools nothing is added'])
-  expect(plain.earlyCalls).toBe(0)
+  expect(plain.uses).toBe(0)
   expect([plain.warnings, eager.warnings]).toEqual([[], ['one line']])
-  expect(eager.earlyCalls).toBeGreaterThan(0)
+  expect(eager.uses).toBeGreaterThan(0)
   const { passed, forbidden } = compared(plain, eager, [])
   expect([passed, forbidden.length]).toEqual([4, 1])
 })
@@ -77,7 +77,7 @@ test('a drop-in imports the tested library, also if the library aliases its name
   }
   const [path, root] = [await folderWith(aliased), await folderWith(OURS)]
   await symlink(MODULES, join(path, 'node_modules'))
-  const { tests } = await runTests(checkoutAt(path, root), { isEager: true, paced: false, signal })
+  const { tests } = await runTests(checkoutAt(path, root), { add: 'eager', paced: false, signal })
   expect(tests.get('src/generate-text/stream-text.test.ts: every tool is a read')).toEqual({ passed: true })
 })
 
@@ -107,7 +107,7 @@ test("a checkout in which no test passes is an error with Vitest's output", asyn
   const broken = { ...LIBRARY, 'packages/ai/src/generate-text/stream-text.ts': "import 'no-such-package'" }
   const [path, root] = [await folderWith(broken), await folderWith(OURS)]
   await symlink(MODULES, join(path, 'node_modules'))
-  const failed = runTests(checkoutAt(path, root), { isEager: false, paced: false, signal })
+  const failed = runTests(checkoutAt(path, root), { paced: false, signal })
   await expect(failed).rejects.toThrow(CheckoutError)
   await expect(failed).rejects.toThrow('is everything built that its tests need?')
 })
@@ -138,7 +138,7 @@ test('hangs', async () => {
   const temporary = await folderWith({})
   vi.stubEnv('TMPDIR', temporary)
   onTestFinished(() => void vi.unstubAllEnvs())
-  const run = runTests(checkoutAt(path, root), { isEager: false, paced: false, signal: stop.signal })
+  const run = runTests(checkoutAt(path, root), { paced: false, signal: stop.signal })
   const failed = run.catch((error: Error) => error.message)
   const pid = await vi.waitFor(() => readFile(join(path, 'packages/ai/pid'), 'utf8'), {
     timeout: 50_000,

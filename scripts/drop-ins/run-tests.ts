@@ -12,22 +12,23 @@ import { fileURLToPath } from 'node:url'
 import { type Checkout, CheckoutError } from './checkout.ts'
 import type { Outcome, Outcomes } from './compare.ts'
 import type { Splice } from './splice/config.ts'
-import type { SpliceSettings } from './splice/wraps.ts'
+import type { Added, SpliceSettings } from './splice/wraps.ts'
 
 export interface TestRun {
-  readonly isEager: boolean
+  /** What is added to the functions of the library. Default: nothing. */
+  readonly add?: keyof Added
   readonly paced: boolean
   readonly signal: AbortSignal
 }
 
 /** @throws {CheckoutError} No test passed, or Vitest could not start. Also throws the reason of `signal` if it aborts. */
-export async function runTests(checkout: Checkout, { isEager, paced, signal }: TestRun): Promise<Outcomes> {
+export async function runTests(checkout: Checkout, { add, paced, signal }: TestRun): Promise<Outcomes> {
   const folder = await mkdtemp(join(tmpdir(), 'check-drop-ins-'))
   try {
     const [config, json] = [join(folder, 'vitest.config.mjs'), join(folder, 'results.json')]
-    const settings = { paced, earlyFile: join(folder, 'early'), warningsFile: join(folder, 'warnings') }
+    const settings = { paced, usesFile: join(folder, 'uses'), warningsFile: join(folder, 'warnings') }
     const base = resolve(checkout.folder, checkout.library.config)
-    await writeFile(config, configText(base, spliceOf(checkout, isEager, settings)))
+    await writeFile(config, configText(base, spliceOf(checkout, add, settings)))
     const said = await vitest(
       checkout,
       ['--config', config, '--retry=2', '--reporter=json', `--outputFile=${json}`],
@@ -38,8 +39,8 @@ export async function runTests(checkout: Checkout, { isEager, paced, signal }: T
     if (![...outcomes.values()].some(({ passed }) => passed)) {
       throw new CheckoutError(`no test passed in ${checkout.folder}; is everything built that its tests need?\n${said}`)
     }
-    const [early, warnings] = [await textOf(settings.earlyFile), await textOf(settings.warningsFile)]
-    return { tests: outcomes, earlyCalls: early.length, warnings: [...new Set(warnings.split('\n').filter(Boolean))] }
+    const [uses, warnings] = [await textOf(settings.usesFile), await textOf(settings.warningsFile)]
+    return { tests: outcomes, uses: uses.length, warnings: [...new Set(warnings.split('\n').filter(Boolean))] }
   } finally {
     await rm(folder, { recursive: true })
   }
@@ -57,7 +58,7 @@ const WRAPS: Readonly<Record<Checkout['library']['name'], string>> = {
   'openai-agents': fileURLToPath(new URL('./splice/openai-agents.ts', import.meta.url)),
 }
 
-function spliceOf({ library, folder, dropIn, ours }: Checkout, isEager: boolean, settings: SpliceSettings): Splice {
+function spliceOf({ library, folder, dropIn, ours }: Checkout, add: TestRun['add'], settings: SpliceSettings): Splice {
   const absolute = (path: string): string => join(folder, path)
   return {
     folder,
@@ -72,7 +73,7 @@ function spliceOf({ library, folder, dropIn, ours }: Checkout, isEager: boolean,
       ),
     },
     wraps: WRAPS[library.name],
-    ...(isEager && { dropIn }),
+    ...(add && { dropIn: { module: dropIn, name: add } }),
     settings,
   }
 }

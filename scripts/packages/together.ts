@@ -18,7 +18,8 @@ export function installTogether(folder: string, packages: readonly Packed[]): Pr
 }
 
 export async function checkTogether({ together, packages, oldest }: Bench): Promise<void> {
-  for (const entries of alike(packages.flatMap((one) => one.entries))) {
+  const all = packages.flatMap((one) => one.entries)
+  for (const entries of alike(all, oldest)) {
     const what = `${entries.join(', ')}: types with TypeScript ${oldest.version}`
     await step(what, () => checkTypes(entries, oldest, together))
   }

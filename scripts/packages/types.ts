@@ -35,19 +35,27 @@ export interface Compiler {
   readonly readings: readonly (keyof typeof READINGS)[]
 }
 
-/** What the declarations of entries need of a project. */
-const needsOf = (entries: readonly string[]) => ({
-  dom: entries.some((entry) => NEEDS_DOM.test(entry)),
-  node: entries.some((entry) => NEEDS_NODE.includes(entry)),
-  skip: entries.some((entry) => NEEDS_SKIP.includes(entry)),
-})
+/** The settings of a project of this kind with what the declarations of entries need. */
+function settingsOf(entries: readonly string[], reading: keyof typeof READINGS) {
+  const needs = (what: (entry: string) => boolean) => entries.some(what)
+  return {
+    ...READINGS[reading],
+    ...(needs((entry) => NEEDS_DOM.test(entry)) && { lib: READINGS.bundler.lib }),
+    ...(needs((entry) => NEEDS_NODE.includes(entry)) && { types: READINGS.nodenext.types }),
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    skipLibCheck: needs((entry) => NEEDS_SKIP.includes(entry)),
+    target: 'es2022',
+    noEmit: true,
+  }
+}
 
-/** The entries in groups with the same needs. */
-export function alike(entries: readonly string[]): readonly (readonly string[])[] {
+/** The entries in groups that the compiler can read with the same settings: each takes it as long as all. */
+export function alike(entries: readonly string[], { readings }: Compiler): readonly (readonly string[])[] {
   const groups = new Map<string, string[]>()
   for (const entry of entries) {
-    const needs = JSON.stringify(needsOf([entry]))
-    groups.set(needs, [...(groups.get(needs) ?? []), entry])
+    const settings = JSON.stringify(readings.map((reading) => settingsOf([entry], reading)))
+    groups.set(settings, [...(groups.get(settings) ?? []), entry])
   }
   return [...groups.values()]
 }
@@ -60,18 +68,8 @@ export async function checkTypes(
   const imports = entries.map((entry, n) => `import * as entry${n} from '${entry}'`)
   const uses = entries.map((_, n) => `entry${n}`).join(', ')
   await writeFile(join(folder, 'consumer.ts'), `${imports.join('\n')}\nexport default [${uses}]\n`)
-  const { dom, node, skip } = needsOf(entries)
   for (const reading of readings) {
-    const compilerOptions = {
-      ...READINGS[reading],
-      ...(dom && { lib: READINGS.bundler.lib }),
-      ...(node && { types: READINGS.nodenext.types }),
-      strict: true,
-      exactOptionalPropertyTypes: true,
-      skipLibCheck: skip,
-      target: 'es2022',
-      noEmit: true,
-    }
+    const compilerOptions = settingsOf(entries, reading)
     const file = `tsconfig.${reading}.json`
     await writeFile(join(folder, file), JSON.stringify({ compilerOptions, files: ['consumer.ts'] }))
     await output(process.execPath, [...tsc, '-p', file], folder)

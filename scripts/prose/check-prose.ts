@@ -1,6 +1,6 @@
 /**
  * Checks the words of every page, and of the comments, docstrings, messages and test titles of every source. The exit code is 1 if it finds
- * a word of `scripts/prose/words.yml`, or the id of a behaviour on a page or in a docstring.
+ * a word of `scripts/prose/words.yml`, or the id of a behaviour on a page or in a comment.
  */
 
 import { execFileSync } from 'node:child_process'

@@ -68,11 +68,14 @@ test('in a test the titles are checked, and other strings are not', async () => 
   ])
 })
 
-test('the id of a behaviour is found on a page and in a docstring, and not in a test title, a comment, a decision or the quirks', async () => {
+test('the id of a behaviour is found on a page, in a docstring and in a comment, and not in a test title, a decision or the quirks', async () => {
   expect(await found('docs/page.md', 'Reads start early (B12, UI3), `B12`, V8.')).toEqual(['1:20 B12', '1:25 UI3'])
   expect(await found('docs/quirks.md', 'Reads start early (B12).')).toEqual([])
   expect(await found('docs/decisions/0001-one.md', 'Reads start early (B12).')).toEqual([])
-  expect(await found('source.ts', '/** Reads start early (B12). */\n// As B12 has it.\n')).toEqual(['1:24 B12'])
+  expect(await found('source.ts', '/** Reads start early (B12). */\n// As B12 has it.\n')).toEqual([
+    '1:24 B12',
+    '2:7 B12',
+  ])
   expect(await found('some.test.ts', "test('reads start early (B12)', () => {})")).toEqual([])
 })
 

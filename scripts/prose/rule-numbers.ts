@@ -1,4 +1,4 @@
-/** A textlint rule: the id of a behaviour, such as `B12`, belongs in a test title, not on a page or in a docstring. */
+/** A textlint rule: the id of a behaviour, such as `B12`, belongs in a test title, not on a page or in a comment. */
 
 import type { TextlintRuleReporter } from '@textlint/types'
 
@@ -12,7 +12,7 @@ export const ruleNumbers: TextlintRuleReporter = ({ getFilePath, report, RuleErr
   return {
     Str(node) {
       const { parent } = node
-      if (parent && 'kind' in parent && parent.kind !== 'docstring') return
+      if (parent && 'kind' in parent && parent.kind === 'string') return
       for (const { 0: id, index } of node.value.matchAll(ID)) {
         report(node, new RuleError(`${id}: the id of a behaviour belongs in a test title`, { index }))
       }

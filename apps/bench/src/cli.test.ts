@@ -201,7 +201,7 @@ test.each([
   [['--peers', '--transport', 'msw'], '--peers and --drop-ins need --transport server'],
   [['--drop-ins', '--transport', 'msw'], '--peers and --drop-ins need --transport server'],
   [['--drop-ins', '--scenario', 'd50,f'], '--drop-ins measures only paced scenarios: not d or e'],
-  [['--markdown', 'table.md'], '--markdown needs --drop-ins'],
+  [['--markdown', 'table.md'], '--markdown needs --drop-ins or --faults'],
   [['--drop-ins', '--markdown', 'report.html'], 'two things would be written to'],
   [['--drop-ins', '--peers'], "option '--drop-ins' cannot be used with option '--peers [folder]'"],
   [['--threads', '--scenario', 'f'], "option '--threads' cannot be used with option '--scenario <ids>'"],

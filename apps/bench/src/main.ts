@@ -12,6 +12,10 @@ import { problemsOf } from './drop-ins/notes.ts'
 import { dropInsTable } from './drop-ins/table.ts'
 import { environment, loadNow } from './environment.ts'
 import { forbiddenOf } from './faults/judge.ts'
+import { loopsMarkdown } from './faults/loops/markdown.ts'
+import { brokenLoops } from './faults/loops/summary.ts'
+import { loopsTable } from './faults/loops/table.ts'
+import { triedLoops } from './faults/loops/try-loops.ts'
 import { faultMatrix, sumOfCells } from './faults/matrix.ts'
 import { faultTable } from './faults/table.ts'
 import { against, PLAN, roundsOf } from './overhead/against/against.ts'
@@ -173,6 +177,7 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<number
   else if (entries.length > 0) console.log(tableOf(entries, results))
   if (results.peers) console.log(peersTable(entries, results.peers))
   if (results.faults) console.log(faultTable(results.faults))
+  if (results.loops) console.log(loopsTable(results.loops))
   const { json, report, markdown } = options
   if (json !== undefined) {
     const data = { units: UNITS, ...environment, ...rest, bars, results: entries }
@@ -181,12 +186,15 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<number
   if (report !== undefined) await writeReport(report, results)
   if (markdown !== undefined && results.dropIns)
     await writeFile(markdown, dropInsMarkdown(results.dropIns, Object.values(SCENARIOS), environment))
+  else if (markdown !== undefined && results.loops) await writeFile(markdown, loopsMarkdown(results.loops))
   const traces = options.traces !== undefined && spans !== undefined ? traceFiles(options.traces, spans) : []
   for (const { path, text } of traces) await writeFile(path, text)
   const written = [json, report, markdown, ...traces.map(({ path }) => path)].filter((file) => file !== undefined)
   if (written.length > 0) console.log(`Written: ${new Intl.ListFormat('en').format(written)}`)
   if (options.devtools && spans !== undefined) await showInDevtools(spans, signal)
-  const forbidden = results.faults !== undefined && forbiddenOf(sumOfCells(results.faults).rules.ours) > 0
+  const forbidden =
+    (results.faults !== undefined && forbiddenOf(sumOfCells(results.faults).rules.ours) > 0) ||
+    (results.loops !== undefined && brokenLoops(results.loops).length > 0)
   const unmeasured = results.dropIns !== undefined && problemsOf(results.dropIns).length > 0
   return forbidden || unmeasured || entries.some(({ failed }) => failed.length > 0) ? 1 : 0
 }
@@ -203,5 +211,6 @@ async function measured(options: BenchOptions, signal: AbortSignal): Promise<Res
   const peakRssMb = Math.round(process.resourceUsage().maxRSS / 1024)
   const after = { ...machine, loadAverageAfter: loadNow() }
   const faults = options.faults ? await faultMatrix({ signal }) : undefined
-  return { environment: after, options, ...timed, peakRssMb, ...(faults && { faults }) }
+  const loops = options.faults ? await triedLoops(signal) : undefined
+  return { environment: after, options, ...timed, peakRssMb, ...(faults && { faults }), ...(loops && { loops }) }
 }

@@ -31,12 +31,14 @@ export const BASELINE: Mode = 'parallel'
 
 /** The way that this way is compared with. */
 export function baselineOf(way: Way): Way {
-  return loopRun(way)?.loop.name ?? BASELINE
+  const { loop } = loopRun(way) ?? {}
+  return loop?.of ?? loop?.name ?? BASELINE
 }
 
 /** Whether a way starts tools before the response has ended, if they may start. */
 export function startsEarly(way: Way): boolean {
-  return way === 'eager' || way === 'floor' || loopRun(way)?.isEager === true
+  const { loop, isEager = false } = loopRun(way) ?? {}
+  return way === 'eager' || way === 'floor' || (isEager && loop?.adds === undefined)
 }
 
 export const MODE_TITLES: Readonly<Record<Mode, string>> = {

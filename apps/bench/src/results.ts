@@ -4,6 +4,7 @@ import type { Cell } from './cell.ts'
 import type { BenchOptions } from './cli.ts'
 import type { DropIns } from './drop-ins/measure-drop-ins.ts'
 import type { Environment } from './environment.ts'
+import type { TriedLoops } from './faults/loops/try-loops.ts'
 import type { FaultCell } from './faults/matrix.ts'
 import type { PeerState } from './peers/install.ts'
 import type { TransportLag } from './transport-lag.ts'
@@ -18,6 +19,8 @@ export interface Results {
   readonly peakRssMb: number
   readonly cells: readonly Cell[]
   readonly faults?: readonly FaultCell[]
+  /** Loops of other libraries under faults. */
+  readonly loops?: TriedLoops
   /** Remarks on these scenarios: where they come from, what was assumed. */
   readonly remarks?: readonly string[]
   readonly peers?: readonly PeerState[]
@@ -42,4 +45,5 @@ export const UNITS = {
   wonBack: 'the share of a loop’s time beyond its bound that its drop-in saves',
   faults:
     'executions that the run without eager tools would not have, or would have; `early`: all that began while the model was streaming',
+  loops: 'loops of other libraries whose response is cut at every event: runs and faults',
 } as const

@@ -194,7 +194,7 @@ test('which calls a limit lets run, and what the model reads, is the same with a
       // A failed attempt starts calls early only with eager tools. An equal call of the next one joins them.
       expectSame(await outcomeOf(program, options, true), await outcomeOf(program, options, false))
     }),
-    propertyRuns({ small: 15, middle: 24, whole: 50_000 }),
+    propertyRuns({ small: 6, middle: 15, whole: 50_000 }),
   )
 })
 

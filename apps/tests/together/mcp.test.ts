@@ -1,11 +1,12 @@
 /** Tools of MCP servers with eager tools, approval and threads. */
 
-import { call, collect, cut, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
-import { createAgent } from '@meanwhile/core'
+import { call, collect, cut, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/assemble/testing'
+import { type AgentOptions, createAgent, type Middleware, textOf } from '@meanwhile/core'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { type HttpServer, type McpOptions, mcp, mcpOf } from '@meanwhile/mcp'
-import { approve, redact, retryModel } from '@meanwhile/middleware'
+import { approve, memoryBackend, offloadToolResults, redact, retryModel } from '@meanwhile/middleware'
 import { createThreads, memoryThreads } from '@meanwhile/threads'
+import { chatHandler } from '@meanwhile/ui/ai-sdk'
 import { createMcpHandler, inputRequired, McpServer } from '@modelcontextprotocol/server'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -99,6 +100,100 @@ test('a question of a server waits in a thread, and its answer is acted on once 
   await threads.answer('t', { [interrupts[0]?.id ?? '']: { confirm: { action: 'accept', content: {} } } })
   expect((await turn.result).text).toBe('Bought.')
   expect(did).toEqual(['buy', 'buy answered'])
+})
+
+test('a question that one process shows to useChat is answered in another one, which connects itself; it is acted on once (MC13, MC14)', async () => {
+  const { server, did } = store()
+  const kept = memoryThreads()
+  const connects: string[] = []
+  /** A server process with its own agent, connections and handler. */
+  const begun = (name: string) => {
+    const watched: HttpServer = {
+      ...server,
+      async fetch(url, init) {
+        if (typeof init?.body === 'string' && init.body.includes('server/discover')) connects.push(name)
+        return (await server.fetch?.(url, init)) ?? new Response()
+      },
+    }
+    const servers = mcp({ servers: { store: watched } })
+    const last = respond(say('Bought.'))
+    const model = scriptedModel(name === 'first' ? [respond(call('buy')), last] : [last])
+    const threads = createThreads({ agent: createAgent({ model, middleware: [servers] }), store: kept })
+    const handler = chatHandler({ threads, open: () => undefined })
+    const request = async (path: string, body?: object) => {
+      const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+      return await (await handler(new Request(`http://chat.test/api/chat${path}`, body ? init : {}))).text()
+    }
+    return { request, close: () => servers.close() }
+  }
+  const first = begun('first')
+  const parts = [{ type: 'text', text: 'Buy' }]
+  await first.request('', { id: 't', trigger: 'submit-message', messages: [{ id: 'm1', role: 'user', parts }] })
+  await first.close()
+  const second = begun('second')
+  const { messages } = JSON.parse(await second.request('/t')) as { readonly messages: readonly Shown[] }
+  const turn = messages.at(-1)
+  const [question] = turn?.metadata?.questions ?? []
+  expect(question).toMatchObject({
+    payload: { mcp: 'store', tool: 'buy', requests: { confirm: { params: { message: 'Buy?' } } } },
+    answerSchema: { type: 'object', required: ['confirm'] },
+  })
+  const answer = (given: object) => ({
+    id: 't',
+    trigger: 'submit-message',
+    messages: [{ id: turn?.id, role: 'assistant', parts: [] }],
+    answers: { [question?.id ?? '']: given },
+  })
+  expect(await second.request('', answer({ confirm: 'yes' }))).toContain('confirm')
+  expect(await second.request('', answer({ confirm: { action: 'accept', content: {} } }))).toContain('Bought.')
+  await second.request('', answer({ confirm: { action: 'accept', content: {} } }))
+  expect(did).toEqual(['buy', 'buy answered'])
+  expect(connects).toEqual(['first', 'second'])
+  await second.close()
+})
+
+interface Shown {
+  readonly id: string
+  readonly metadata?: { readonly questions?: readonly { readonly id: string }[] }
+}
+
+test('no question is asked for a call that started early and is then discarded (MC16)', async () => {
+  const { server, did } = store()
+  const asked: string[] = []
+  await using servers = mcp({
+    servers: { store: server },
+    effects: { buy: 'read' },
+    questions: async ({ tool }) => {
+      asked.push(tool)
+      return { action: 'accept', content: {} }
+    },
+  })
+  const ran = async (end: ScriptStep, ...next: readonly ScriptStep[]) => {
+    const model = scriptedModel([respond(call('buy', {}), say('and more'), end), respond(...next, say('done'))], {
+      pace: { firstToken: 0, betweenTokens: 20 },
+    })
+    await collect(
+      createAgent({ model, middleware: [servers, retryModel({ baseDelay: 1 }), eagerTools()] }).stream('Go'),
+    )
+    return [did.splice(0), asked.splice(0)]
+  }
+  expect(await ran(cut())).toEqual([['buy'], []])
+  expect(await ran(say('!'))).toEqual([['buy', 'buy answered'], ['buy']])
+})
+
+test('results of a server are bounded by outputLimits and stored by offloadToolResults like all others (MC21)', async () => {
+  const { server } = store()
+  await using servers = mcp({ servers: { store: server } })
+  const read = async (options: Partial<AgentOptions>, middleware: readonly Middleware[] = []) => {
+    const model = scriptedModel([respond(call('get', { key: 'k' })), respond(say('done'))])
+    const { messages } = await createAgent({ model, ...options, middleware: [servers, ...middleware] }).run('Go')
+    const message = messages.find(({ role }) => role === 'tool')
+    return message && textOf(message)
+  }
+  expect(await read({})).toBe('get k: jane@example.com')
+  expect(await read({ outputLimits: { characters: 10 } })).toMatch(/^The tool ran and finished/)
+  const offload = offloadToolResults({ backend: memoryBackend(), maxBytes: 10, preview: 5 })
+  expect(await read({}, [offload])).toMatch(/^get k.*full result is in/s)
 })
 
 test('a remembered approval does not hold for a tool whose server has changed its definition (MC10)', async () => {

@@ -2,6 +2,7 @@
 
 import { getEventListeners } from 'node:events'
 import { call, collect, respond, type ScriptResponse, say, scriptedModel } from '@meanwhile/assemble/testing'
+import { sleep } from '@meanwhile/tests/clock'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { afterEach, beforeEach, expect, vi } from 'vitest'
 import { z } from 'zod'
@@ -38,21 +39,6 @@ export function modelOf(responses: readonly ScriptResponse[]): Model & { readonl
 export function toolOf(name: string, effect: Effect, execute: (context: ToolContext) => unknown): Tool {
   const made = tool({ name, description: name, input: z.object({}), effect, execute: (_, context) => execute(context) })
   return made as Tool
-}
-
-export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason)
-    const leave = () => {
-      clearTimeout(timer)
-      reject(signal?.reason)
-    }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', leave)
-      resolve()
-    }, ms)
-    signal?.addEventListener('abort', leave, { once: true })
-  })
 }
 
 export const named = (...names: string[]) => names.map((name) => call(name, {}, { id: name, deltas: 1 }))

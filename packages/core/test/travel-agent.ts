@@ -97,7 +97,7 @@ export function travelAgent() {
     controller.abort()
     const aborted = await settled(run)
     expect(aborted.error).toMatchObject({ name: 'AbortError' })
-    // An abort saves only its undos (K1, P22), and a killed process does not even save those.
+    // An abort saves only its undos, and a killed process does not even save those.
     const { calls, status } = stored as Checkpoint
     expect(await checkpoints.load(run.id)).toMatchObject({ calls, status })
     const left = memoryStore()

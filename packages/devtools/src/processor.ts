@@ -10,7 +10,7 @@ import { type ReadableSpan, requestOf } from './readable-span.ts'
 export interface DevtoolsProcessorOptions {
   /** The address of the devtools. Default `http://localhost:4318`. */
   readonly url?: string
-  /** How often news are sent, in milliseconds. Default 100. */
+  /** How long it waits between two news, in milliseconds; the first are sent at once. Default 100. */
   readonly everyMs?: number
 }
 
@@ -33,7 +33,7 @@ const TIME_LIMIT_MS = 1_000
 const RETRY_MS = 5_000
 
 /**
- * Sends each span at most every `everyMs` while it is open and has changed, and once when it has ended. Use it in place of a batch
+ * Sends each span at once, then at most every `everyMs` while it is open and has changed, and once when it has ended. Use it in place of a batch
  * processor with an exporter, and only in development. If the devtools do not answer, it keeps at most 4,000 spans, tries again every 5 s,
  * and the program runs as before. Throws a `TypeError` for a `url` that is not `http:`.
  */
@@ -50,11 +50,12 @@ export function devtools({
   let timer: NodeJS.Timeout | undefined
   let sending: Promise<void> | undefined
   let waitMs = everyMs
+  let nextAt = 0
   let dropped = 0
   let isClosed = false
 
   function arm(): void {
-    if (!isClosed && !sending) timer ??= setTimeout(tick, waitMs).unref()
+    if (!isClosed && !sending) timer ??= setTimeout(tick, Math.max(0, nextAt - performance.now())).unref()
   }
 
   function tick(): void {
@@ -63,6 +64,7 @@ export function devtools({
     sending ??= sendNews().then((outcome) => {
       sending = undefined
       waitMs = outcome === 'refused' ? RETRY_MS : everyMs
+      nextAt = performance.now() + waitMs
       if (open.size > 0 || ended.length > 0) arm()
     })
   }

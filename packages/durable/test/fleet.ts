@@ -51,7 +51,7 @@ interface Worker {
 }
 
 /** How many workers the tests kill on each engine. */
-export const KILLS = sized({ small: 4, middle: 6, whole: 200 })
+export const KILLS = sized({ small: 4, middle: 4, whole: 200 })
 
 /** The time limit of a test that kills that many. */
 export const patient = { timeout: 300_000 + KILLS * 10_000 }

@@ -10,6 +10,7 @@ import {
   type Tool,
   tool,
 } from '@meanwhile/core'
+import { sleep } from '@meanwhile/tests/clock'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { eagerTools } from './index.ts'
@@ -36,20 +37,6 @@ function work(name: string, ms: number, effect: Effect): Tool {
       return `${name} done`
     },
   }) as Tool
-}
-
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const leave = () => {
-      clearTimeout(timer)
-      reject(signal.reason)
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', leave)
-      resolve()
-    }, ms)
-    signal.addEventListener('abort', leave, { once: true })
-  })
 }
 
 /** Each response follows from the history of its request. Tokens come every 10 ms. */

@@ -64,6 +64,16 @@ test('different white space, key order and escapes are not a change (H8)', async
   expect(lines).toEqual(['tool-start c1 provisional', 'tool-committed c1', 'tool-end c1'])
 })
 
+test('arguments that contain equal pieces start early as they are, and once (H8)', async () => {
+  const deltas = ['{"n":', '7', '7', '7', '}']
+  const { log, events } = await ran([
+    respond(call('look', deltas.join(''), { id: 'c1', deltas }), wait(100), say('So.')),
+    done,
+  ])
+  expect(log).toEqual(['0 look 777'])
+  expect(toolOutline(events)).toEqual(['tool-start c1 provisional', 'tool-committed c1', 'tool-end c1'])
+})
+
 test('if the arguments change during an input check, neither the old nor the new check result starts anything (H8, H4)', async () => {
   const begin = performance.now()
   const log: string[] = []

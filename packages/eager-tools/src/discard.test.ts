@@ -1,4 +1,4 @@
-import { call, collect, end, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
+import { call, collect, cut, end, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { createAgent, type Middleware, type Tool, ToolDiscardedError, tool } from '@meanwhile/core'
 import { played } from '@meanwhile/tests/clock'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
@@ -55,6 +55,14 @@ test('a call that is discarded while its input is being checked does not start (
     'tool-end c1 error',
   ])
   expect(begun).toEqual([])
+})
+
+test('a read of a response whose end is missing has run for nothing: its result is dropped with the response (H21)', async () => {
+  const script = respond(call('look', { n: 1 }, { id: 'c1', deltas: 1 }), wait(100), cut())
+  const { log, events, error } = await ran([script])
+  expect(log).toEqual(['0 look 1'])
+  expect(toolOutline(events)[1]).toMatch(/^tool-discarded c1 /)
+  expect(error).toMatchObject({ name: 'ModelError', messages: [{ role: 'user' }] })
 })
 
 test('a discarded tool that ignores its signal is waited for at most the grace time and reported as abandoned (H20, K12)', async () => {

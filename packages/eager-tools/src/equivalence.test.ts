@@ -241,6 +241,6 @@ test('eager may change when a tool runs, never whether, how often, or with what 
     fc.asyncProperty(scenarios, async (scenario) => {
       compare(scenario, await trial(scenario, true, clock), await trial(scenario, false, clock))
     }),
-    propertyRuns({ small: 75, middle: 120, whole: 100_000 }),
+    propertyRuns({ small: 30, middle: 75, whole: 100_000 }),
   )
 })

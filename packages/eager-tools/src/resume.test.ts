@@ -102,7 +102,7 @@ test('the question of an early call counts when the loop executes it; the others
   const { result } = await played(agent.resume(first.checkpoint, answersTo(first.result)))
   expect(did.slice(3)).toEqual(['look 2'])
   expect(outputs(result)).toEqual(['look done', 'look done', 'put done'])
-  // Two equal calls have different keys, and each keeps its key over the resume (H25).
+  // Two equal calls have different keys, and each keeps its key over the resume.
   expect(new Set(keys).size).toBe(3)
 })
 

@@ -175,6 +175,26 @@ test('spans show when arguments were complete, behind which call one waited, and
   expect(told('send')).toEqual([0.1, undefined, 0, 'conflict', 'barrier'])
 })
 
+test('a call that ended and is then discarded shows how long it waited for that (DT4)', async () => {
+  const { named } = await spansOf(
+    [
+      respond(call('look', { n: 1, ms: 50 }, { deltas: 1 }), wait(200), fail()),
+      respond(wait(100), call('look', { n: 2, ms: 50 }, { deltas: 1 })),
+      done,
+    ],
+    { middleware: [retrying(), eagerTools()] },
+  )
+  const told = named('execute_tool look').map(({ attributes }) => [
+    attributes['meanwhile.outcome'],
+    attributes['meanwhile.tool.duration'],
+    attributes['meanwhile.commit.lag'],
+  ])
+  expect(told).toEqual([
+    ['discarded', 0.05, 0.25],
+    ['committed', 0.05, undefined],
+  ])
+})
+
 test('a call with a part of its input shows when the rest came, however late its function awaits it, and nothing of a rest that did not come (DT4)', async () => {
   const timesOf = async (awaitsAfter: number, lasts: number) => {
     const open = workshop().make('open', 'read', {

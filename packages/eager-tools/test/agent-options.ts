@@ -3,11 +3,12 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { sleep } from '@meanwhile/tests/clock'
 import { Agent, type MCPServer, MemorySession, RunContext } from '@openai/agents'
 import ts from 'typescript'
 import { z } from 'zod'
 import type { Tell } from './agent-programs.ts'
-import { answer, done, type Part, requested, Script, sealed, sleep } from './agents.ts'
+import { answer, done, type Part, requested, Script, sealed } from './agents.ts'
 
 /** By the option: the values to try. */
 export type Values = Readonly<Record<string, (tell: Tell) => readonly unknown[]>>

@@ -3,6 +3,7 @@
  * executions of tools, callbacks and hooks with all they get, stream events, requests and results.
  */
 
+import { sleep } from '@meanwhile/tests/clock'
 import {
   Agent,
   type AgentOptions,
@@ -19,7 +20,7 @@ import { z } from 'zod'
 import type { DeclaredEffect } from '../src/host/declared.ts'
 import type { EagerSettings } from '../src/host/settings.ts'
 import { eager } from '../src/openai-agents/index.ts'
-import { type Part, Script, sleep } from './agents.ts'
+import { type Part, Script } from './agents.ts'
 
 /** Records that a callback was called, and with what. */
 export type Tell = (callback: string, ...given: readonly unknown[]) => void

@@ -3,6 +3,7 @@
  * executions.
  */
 
+import { sleep } from '@meanwhile/tests/clock'
 import {
   Agent,
   type AgentInputItem,
@@ -112,21 +113,6 @@ export class Script implements Model {
       else yield part
     }
   }
-}
-
-export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) {
-      reject(signal.reason)
-      return
-    }
-    const timer = setTimeout(resolve, ms)
-    const abort = () => {
-      clearTimeout(timer)
-      reject(signal?.reason)
-    }
-    signal?.addEventListener('abort', abort, { once: true })
-  })
 }
 
 type ToolOptions = Partial<Parameters<typeof tool>[0]>

@@ -50,6 +50,9 @@ export const finish = (finish_reason = 'stop'): Step => ({
   },
 })
 
+/** The end of a response that does not count, and that reports no usage. */
+export const endsBadly: Step = { chunk: { content: '', response_metadata: { finish_reason: 'error' } } }
+
 /** A response with a text, two calls of `look` and one of `send`, under other ids for each number. */
 export const answer = (number: number): Step[] => [
   ...says(`m${number}`, 'Let me ', 'look.'),

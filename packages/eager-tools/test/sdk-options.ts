@@ -1,5 +1,6 @@
 /** Values for each option of the AI SDK's loops. A new option of the SDK has no value here, so the types do not fit. */
 
+import { sleep } from '@meanwhile/tests/clock'
 import {
   experimental_createSteering,
   experimental_toolCaller,
@@ -13,7 +14,7 @@ import {
   tool,
 } from 'ai'
 import { z } from 'zod'
-import { answer, type Bench, call, finish, model, type Part, said, sleep, wait, whole } from './sdk.ts'
+import { answer, type Bench, call, finish, model, type Part, said, wait, whole } from './sdk.ts'
 
 type KeysOf<Options> = Options extends unknown ? keyof Options : never
 

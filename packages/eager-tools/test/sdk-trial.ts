@@ -1,11 +1,12 @@
 /** Runs the AI SDK's loops with options that are given to `eager()`, added to what it returns, or passed to a call of an agent. */
 
+import { sleep } from '@meanwhile/tests/clock'
 import { generateText, isStepCount, streamText, ToolLoopAgent, type ToolLoopAgentSettings, tool } from 'ai'
 import { vi } from 'vitest'
 import { z } from 'zod'
 import { type EagerSettings, eager } from '../src/ai-sdk/index.ts'
 import type { DeclaredEffect } from '../src/host/declared.ts'
-import { bench, model, type Part, sleep } from './sdk.ts'
+import { bench, model, type Part } from './sdk.ts'
 import { OPTIONS, type OptionName, script, type Trial } from './sdk-options.ts'
 
 export const HOSTS = ['streamText', 'generateText', 'agent.stream', 'agent.generate'] as const

@@ -1,5 +1,6 @@
 /** Runs the AI SDK's loop twice with a model played from lists of parts: unchanged, and eager. */
 
+import { sleep } from '@meanwhile/tests/clock'
 import { generateText, isStepCount, streamText, type ToolSet, tool } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
 import { vi } from 'vitest'
@@ -95,16 +96,6 @@ async function wholeOf(stream: Stream): Promise<Whole> {
     }
   }
   throw new Error('the stream of the response ended without a finish')
-}
-
-export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms)
-    signal?.addEventListener('abort', () => {
-      clearTimeout(timer)
-      reject(signal.reason)
-    })
-  })
 }
 
 /** Tools that record what they do and when. */

@@ -1,9 +1,12 @@
 import { call } from '@meanwhile/assemble/testing'
 import type { ToolMessage } from '@meanwhile/core'
-import { expect, test } from 'vitest'
-import { listed, listing, raw, trial } from '../test/in-process.ts'
+import { propagation } from '@opentelemetry/api'
+import { afterEach, expect, test, vi } from 'vitest'
+import { event, type Heard, listed, listing, type RawRequest, raw, streamed, trial } from '../test/in-process.ts'
 import { ran } from '../test/runs.ts'
 import { type McpOptions, McpUnknownError } from './index.ts'
+
+afterEach(() => void vi.useRealTimers())
 
 const text = (text: string) => ({ content: [{ type: 'text', text }] })
 
@@ -51,11 +54,73 @@ test('a long text is cut with a note, a file over the limit is named, and a link
   ])
 })
 
-test('a request has the key of its call and the trace context, and nothing by which we find it (MC17)', async () => {
-  const { server, did } = trial()
-  await ran({ servers: { a: server } }, [call('write', { key: 'k' })])
-  expect(did[0]?.meta?.['dev.meanwhile/idempotencyKey']).toEqual(expect.any(String))
-  expect(did[0]?.meta).not.toHaveProperty('dev.meanwhile/call')
+test('a request has the key of its call and the trace context without a prefix (MC17)', async () => {
+  propagation.setGlobalPropagator({
+    inject: (_, carrier, setter) => setter.set(carrier, 'traceparent', '00-1-2-01'),
+    extract: (context) => context,
+    fields: () => ['traceparent'],
+  })
+  try {
+    const { server, did } = trial()
+    await ran({ servers: { a: server } }, [call('write', { key: 'k' })])
+    expect(did[0]?.meta).toMatchObject({
+      'dev.meanwhile/idempotencyKey': expect.any(String),
+      traceparent: '00-1-2-01',
+    })
+  } finally {
+    propagation.disable()
+  }
+})
+
+/** A server of the 2025 protocol whose calls end when they are let go. */
+function slow() {
+  const heard: Heard[] = []
+  let begin = (_: RawRequest) => {}
+  const begun = new Promise<RawRequest>((resolve) => {
+    begin = resolve
+  })
+  let letGo = () => {}
+  const free = new Promise<void>((resolve) => {
+    letGo = resolve
+  })
+  const server = raw(
+    (request) => {
+      if (request.method === 'tools/list') return { tools: [listed('wait')] }
+      if (request.method !== 'tools/call') return undefined
+      begin(request)
+      async function* stream() {
+        await free
+        yield event({ id: request.id, result: text('at last') })
+      }
+      return streamed(stream())
+    },
+    (message) => heard.push(message),
+  )
+  const cancelled = () => heard.filter(({ method }) => method === 'notifications/cancelled')
+  return { server, begun, letGo: () => letGo(), cancelled }
+}
+
+test('a call has no time limit of the client: it may wait for an hour (MC17)', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const { server, begun, letGo, cancelled } = slow()
+  const run = ran({ servers: { a: server } }, [call('wait', {})])
+  await begun
+  await vi.advanceTimersByTimeAsync(3_600_000)
+  letGo()
+  expect((await run).read).toEqual(['at last'])
+  expect(cancelled()).toEqual([])
+})
+
+test('when a call has timed out, its server is told, and not before (MC17)', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const { server, begun, cancelled } = slow()
+  const run = ran({ servers: { a: server }, timeout: 5_000 }, [call('wait', {})])
+  const { id } = await begun
+  await vi.advanceTimersByTimeAsync(4_999)
+  expect(cancelled()).toEqual([])
+  await vi.advanceTimersByTimeAsync(1)
+  expect((await run).read).toEqual([expect.stringContaining('after its time limit of 5000 ms')])
+  expect(cancelled()).toMatchObject([{ params: { requestId: id } }])
 })
 
 test('of many notifications of progress a run reads some, and the last (MC18)', async () => {
@@ -64,6 +129,35 @@ test('of many notifications of progress a run reads some, and the last (MC18)', 
   expect(progress.length).toBeLessThan(100)
   expect(progress.at(-1)).toBe(1)
 })
+
+test('progress is read from streams however they are cut, with any line ends and with ids, and the last always (MC18)', async () => {
+  for (const [end, size, id] of [
+    ['\n', 1, ''],
+    ['\r\n', 7, 'id: 1\r\n'],
+    ['\r\n', 1, ''],
+    ['\n', 10_000, 'event: message\n'],
+  ] as const) {
+    const server = listing([listed('count')], (request) => {
+      const { progressToken } = tokenOf(request)
+      const progress = [1, 2, 3, 4].map((progress) => ({
+        method: 'notifications/progress',
+        params: { progressToken, progress, total: 4, message: `€${progress}` },
+      }))
+      const messages = [...progress, { id: request.id, result: text('counted') }]
+      const body = messages.map((one) => `${id}data: ${JSON.stringify({ jsonrpc: '2.0', ...one })}${end}${end}`)
+      const bytes = new TextEncoder().encode(body.join(''))
+      const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) => index * size)
+      return streamed(chunks.map((at) => bytes.subarray(at, at + size)))
+    })
+    const { read, events } = await ran({ servers: { a: server } }, [call('count', {})])
+    expect(read).toEqual(['counted'])
+    const seen = events.flatMap((one) => (one.type === 'tool-progress' ? [one.message] : []))
+    expect(seen.at(-1)).toBe('€4')
+  }
+})
+
+/** By which a call hears of its progress. */
+const tokenOf = ({ params }: RawRequest) => (params?._meta ?? {}) as { readonly progressToken?: string }
 
 /** A server whose first answers to calls are these; then it answers. */
 function faulty(...faults: (() => Response)[]) {
@@ -91,6 +185,49 @@ test('a call whose answer was lost is made again only if it is a read, and the r
   expect(other.read).toEqual([
     'a: The result of set is unknown: the connection was lost before its answer. It may have happened.',
   ])
+})
+
+test('after a broken stream was resumed a call waits for its answer, but not longer than lostAfter (MC19)', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const resumed = async (rest: (id: number) => AsyncIterable<Uint8Array>) => {
+    let id = 0
+    let streams = 0
+    let begin = () => {}
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve
+    })
+    const server = raw(
+      (request) => {
+        if (request.method === 'tools/list') return { tools: [listed('set')] }
+        if (request.method !== 'tools/call') return undefined
+        id = request.id
+        begin()
+        return streamed([event({ method: 'notifications/message', params: { level: 'info', data: 1 } }, 'e1')])
+      },
+      () => {},
+      () => {
+        // The client also opens a stream for notifications when it has connected.
+        if (id === 0) return new Response(null, { status: 405 })
+        streams++
+        return streamed(rest(id))
+      },
+    )
+    const run = ran({ servers: { a: server }, lostAfter: 2_000 }, [call('set', {}, { id: 'c1' })])
+    await begun
+    while (streams === 0) await vi.advanceTimersByTimeAsync(100)
+    await vi.advanceTimersByTimeAsync(2_000)
+    const { read, result } = await run
+    return [read[0], result?.unknown]
+  }
+  async function* answers(id: number) {
+    yield event({ id, result: text('kept') }, 'e2')
+  }
+  async function* silence() {
+    await new Promise(() => {})
+    yield event({})
+  }
+  expect(await resumed(answers)).toEqual(['kept', undefined])
+  expect(await resumed(silence)).toEqual([expect.stringContaining('may have happened'), ['c1']])
 })
 
 test('a read that loses its answer twice fails, and has not happened (MC20)', async () => {

@@ -1,8 +1,9 @@
 /** One connection to a server. */
 
 import { messageOf } from '@meanwhile/core'
-import type { Client, ElicitRequest, ElicitResult, PriorDiscovery, Transport } from '@modelcontextprotocol/client'
+import type { Client, ElicitRequest, FetchLike, PriorDiscovery, Transport } from '@modelcontextprotocol/client'
 import { isOAuth, oneRefresh } from './auth.ts'
+import { boundedResponse, type Reading } from './bounded-response.ts'
 import { OpenCalls } from './open-calls.ts'
 import type { HttpServer, Of, ServerOptions, StdioServer } from './options.ts'
 import type { Sdk } from './sdk.ts'
@@ -30,6 +31,8 @@ export interface Connecting<Context> {
   readonly mayAsk: boolean
   /** What is known of the server's protocol. On stdio, finding that out starts a second process. */
   readonly prior: PriorDiscovery | undefined
+  /** The most bytes of a message. */
+  readonly messageBytes: number
   /** Called when the list of tools of the server has changed, or may have. */
   readonly changed: () => void
 }
@@ -47,12 +50,12 @@ export async function connect<Context>(connecting: Connecting<Context>): Promise
   const { sdk, server, mayAsk, prior, changed } = connecting
   const calls = new OpenCalls()
   const { transport, network, kill, grace = GRACE } = await open(connecting, calls)
-  calls.watch(transport)
   const client = new sdk.Client(CLIENT, {
     capabilities: mayAsk ? { elicitation: { form: {}, url: {} } } : {},
     versionNegotiation: { mode: 'auto' },
     inputRequired: { autoFulfill: false },
-    listChanged: { tools: { autoRefresh: false, onChanged: changed } },
+    // At once: the next run may begin now.
+    listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: changed } },
   })
   if (mayAsk) answerQuestions(client, calls)
   let isClosed = false
@@ -64,6 +67,7 @@ export async function connect<Context>(connecting: Connecting<Context>): Promise
   client.onerror = () => {}
   try {
     await client.connect(transport, prior && 'command' in server ? { prior } : {})
+    calls.watch(transport)
   } catch (error) {
     isClosed = true
     await closed(transport.close(), kill, grace)
@@ -85,11 +89,9 @@ export async function connect<Context>(connecting: Connecting<Context>): Promise
 
 const CLIENT = { name: 'meanwhile', version: '0.1.0' }
 
-/** Lets the server ask. A question of the 2025 protocol names no call: it is answered only if one call is open. */
+/** Lets a server of the 2025 protocol ask. */
 export function answerQuestions(client: Client, calls: OpenCalls): void {
-  client.setRequestHandler('elicitation/create', async (request: ElicitRequest): Promise<ElicitResult> => {
-    return (await calls.only?.elicit(request)) ?? { action: 'decline' }
-  })
+  client.setRequestHandler('elicitation/create', (request: ElicitRequest) => calls.elicit(request))
 }
 
 async function closed(closing: Promise<void>, kill: (() => void) | undefined, grace: number): Promise<void> {
@@ -99,19 +101,21 @@ async function closed(closing: Promise<void>, kill: (() => void) | undefined, gr
 }
 
 async function open<Context>(connecting: Connecting<Context>, calls: OpenCalls): Promise<Opened> {
-  const { server, context } = connecting
-  if ('command' in server) return stdio(server, context)
-  if ('url' in server) return http(connecting.sdk, server, context, calls)
+  const { sdk, server, context, messageBytes } = connecting
+  if ('command' in server) return stdio(server, context, messageBytes)
+  if ('url' in server)
+    return http(sdk, server, context, { messageBytes, takes: (message) => calls.takes(message) }, calls)
   return { transport: await server.connect(context), network: undefined }
 }
 
-async function stdio<Context>(server: StdioServer<Context>, context: Context): Promise<Opened> {
+async function stdio<Context>(server: StdioServer<Context>, context: Context, messageBytes: number): Promise<Opened> {
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio')
   const { stderr = () => {}, cwd, env, grace = GRACE } = server
   const transport = new StdioClientTransport({
     ...commandOf(server),
     env: { ...valueFor(env, context) },
     stderr: 'pipe',
+    maxBufferSize: messageBytes,
     ...(cwd !== undefined && { cwd }),
   })
   // Always read: a server stops when the pipe is full.
@@ -135,8 +139,15 @@ function heard(stderr: (line: string) => void, line: string): void {
   }
 }
 
-function http<Context>(sdk: Sdk, server: HttpServer<Context>, context: Context, calls: OpenCalls): Opened {
-  const given = server.fetch ?? fetch
+function http<Context>(
+  sdk: Sdk,
+  server: HttpServer<Context>,
+  context: Context,
+  reading: Reading,
+  calls: OpenCalls,
+): Opened {
+  const plain = server.fetch ?? fetch
+  const given: FetchLike = async (url, init) => boundedResponse(await plain(url, init), reading)
   const authProvider = valueFor(server.authProvider, context)
   const requestInit = valueFor(server.requestInit, context)
   const withAuth = authProvider ? oneRefresh(sdk, authProvider, given) : { fetch: given }

@@ -24,7 +24,8 @@ export function errorTextOf({ content }: CallToolResult, limits: ContentLimits):
   )
 }
 
-function partOf(block: ContentBlock, limits: ContentLimits): ContentPart {
+/** What a model reads of one block. */
+export function partOf(block: ContentBlock, limits: ContentLimits): ContentPart {
   if (block.type === 'text') return textPart(block.text, limits)
   if (block.type === 'image' || block.type === 'audio') return filePart(block.mimeType, block.data, limits)
   if (block.type === 'resource_link') return textPart(`[resource ${block.uri} ${block.name}]`, limits)

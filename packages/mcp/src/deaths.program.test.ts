@@ -6,7 +6,7 @@ import { journal, type Line, ours, overHttp } from '../test/servers.ts'
 import { McpConnectionError, type McpMiddleware, mcp } from './index.ts'
 
 /** Forty moments, or some of them. */
-const COUNT = sized({ small: 4, middle: 8, whole: 40 })
+const COUNT = sized({ small: 4, middle: 4, whole: 40 })
 const MOMENTS = Array.from({ length: COUNT }, (_, index) => Math.floor((index * 40) / COUNT))
 
 /** Each run has calls with other ids; the server is killed when the run emits an event of this number. */

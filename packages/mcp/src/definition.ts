@@ -1,6 +1,6 @@
 /** The definition of a tool, as its server lists it. */
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { isRecord } from '@meanwhile/core/calls'
 import type { ToolAnnotations } from '@modelcontextprotocol/client'
 
@@ -38,30 +38,26 @@ export function readDefinition(raw: unknown): McpDefinition | string {
   }
 }
 
+const HINTS = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const
+
 /** The hints of the protocol; a server may send anything else. */
 function annotationsIn(given: JsonObject): ToolAnnotations {
-  const hints = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const
+  const hints = HINTS.filter((hint) => typeof given[hint] === 'boolean')
   return {
     ...(typeof given.title === 'string' && { title: given.title }),
-    ...Object.fromEntries(hints.flatMap((hint) => (typeof given[hint] === 'boolean' ? [[hint, given[hint]]] : []))),
+    ...Object.fromEntries(hints.map((hint) => [hint, given[hint]])),
   }
 }
 
-const hashes = new WeakMap<McpDefinition, string>()
-
-/**
- * Identifies what a model and a user rely on: name, description, input schema and annotations. The order of members does not matter. Computed once: all
- * runs have the same definitions.
- */
-export function hashOf(definition: McpDefinition): string {
-  const hash = hashes.get(definition) ?? computedHash(definition)
-  hashes.set(definition, hash)
-  return hash
+/** Identifies what a model and a user rely on: name, description, input schema and annotations. The order of members does not matter. */
+export function hashOf({ name, description, inputSchema, annotations }: McpDefinition): string {
+  return hash('sha256', JSON.stringify([name, description, ordered(inputSchema), ordered(annotations)]))
 }
 
-function computedHash({ name, description, inputSchema, annotations }: McpDefinition): string {
-  const text = JSON.stringify([name, description, inputSchema, annotations], (_, value: unknown) =>
-    isRecord(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value,
-  )
-  return createHash('sha256').update(text).digest('hex')
+/** The value, with the members of its objects in the order of their names. */
+function ordered(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(ordered)
+  if (!isRecord(value)) return value
+  const keys = Object.keys(value).sort()
+  return Object.fromEntries(keys.map((key) => [key, ordered(value[key])]))
 }

@@ -3,6 +3,11 @@
 import { isRecord } from '@meanwhile/core/calls'
 import type { Sdk } from './sdk.ts'
 
+/** The stream of an answer has ended without it. */
+export class LostError extends Error {
+  readonly code = 'its stream has ended'
+}
+
 /**
  * `unsent`: the server has not received it. `expired`: the server has refused it, because it does not know the session. `auth`: it has refused it,
  * because of the credentials. `refused`: it has refused it for another reason. `answered`: it has answered with an error. `lost`: it may have
@@ -31,6 +36,12 @@ export function faultOf(sdk: Sdk, thrown: unknown): Fault {
   }
   if (error instanceof Error && error.message === 'Not connected') return 'unsent'
   return UNSENT.includes(codeOf(error)) ? 'unsent' : 'lost'
+}
+
+/** Whether the server has said nothing until the time limit of the client. It need not be asked again. */
+export function isSilent(sdk: Sdk, thrown: unknown): boolean {
+  const error = causeOf(sdk, thrown)
+  return error instanceof sdk.SdkError && error.code === sdk.SdkErrorCode.RequestTimeout
 }
 
 /** Why a server cannot be used, without any text that it or a user has written. */

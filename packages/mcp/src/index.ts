@@ -24,4 +24,5 @@ export type {
   StdioServer,
   TransportServer,
 } from './options.ts'
+export { mcpPrompt } from './prompt.ts'
 export type { McpQuestion } from './questions.ts'

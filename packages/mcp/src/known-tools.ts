@@ -4,33 +4,31 @@ import { type Run, runLocal, type Tool, tool } from '@meanwhile/core'
 import { isRecord } from '@meanwhile/core/calls'
 import type { Drift } from './drift.ts'
 import { mcpOf } from './mcp-tool.ts'
+import { schemaOf, shownSchema } from './schema-of.ts'
 
 interface Known {
+  /** Its name in the run. */
+  readonly name: string
   readonly server: string
   /** The server's name of the tool. */
   readonly tool: string
   readonly hash: string
 }
 
-type KnownTools = Readonly<Record<string, Known>>
-
 const isKnown = (value: unknown): value is Known =>
-  isRecord(value) && ['server', 'tool', 'hash'].every((name) => typeof value[name] === 'string')
+  isRecord(value) && ['name', 'server', 'tool', 'hash'].every((name) => typeof value[name] === 'string')
 
-const cell = runLocal<KnownTools>({
+/** JSON of the tools: a server may have very many, and core looks at each value in an object. */
+const cell = runLocal<string>({
   key: 'mcp/tools',
-  schema: {
-    '~standard': {
-      version: 1,
-      vendor: 'meanwhile',
-      validate: (value) =>
-        isRecord(value) && Object.values(value).every(isKnown)
-          ? { value: value as KnownTools }
-          : { issues: [{ message: 'is not a list of tools' }] },
-    },
-  },
-  initial: {},
+  schema: schemaOf((value) => typeof value === 'string', 'is not a text'),
+  initial: '[]',
 })
+
+function knownTools(run: Run): readonly Known[] {
+  const tools: unknown = JSON.parse(cell(run).value)
+  return Array.isArray(tools) ? tools.filter(isKnown) : []
+}
 
 /**
  * The tools for this run, and what has changed since it began. A tool that its server no longer has is there, so that a resumed run can go on: its
@@ -40,45 +38,36 @@ export function toolsFor(
   run: Run,
   tools: readonly Tool[],
 ): { readonly tools: readonly Tool[]; readonly changes: readonly Drift[] } {
-  const before = cell(run).value
-  if (Object.keys(before).length === 0) {
-    cell(run).value = Object.fromEntries(tools.flatMap(knownOf))
+  const before = knownTools(run)
+  const now = new Map(tools.flatMap(knownOf).map((known) => [known.name, known]))
+  if (before.length === 0) {
+    cell(run).value = JSON.stringify([...now.values()])
     return { tools, changes: [] }
   }
-  const now = new Map(tools.flatMap(knownOf))
   const changes: Drift[] = []
   const lost: Tool[] = []
-  for (const [name, known] of Object.entries(before)) {
-    const found = now.get(name)
+  for (const known of before) {
+    const found = now.get(known.name)
     const drift = { server: known.server, name: known.tool, before: known.hash }
-    if (!found) lost.push(standIn(name, known))
+    if (!found) lost.push(standIn(known))
     if (!found) changes.push(drift)
     else if (found.hash !== known.hash) changes.push({ ...drift, now: found.hash })
   }
   return { tools: [...tools, ...lost], changes }
 }
 
-function knownOf(tool: Tool): [name: string, known: Known][] {
+function knownOf(tool: Tool): Known[] {
   const info = mcpOf(tool)
-  return info ? [[tool.name, { server: info.server, tool: info.name, hash: info.hash }]] : []
+  return info ? [{ name: tool.name, server: info.server, tool: info.name, hash: info.hash }] : []
 }
 
-function standIn(name: string, { server, tool: theirs }: Known): Tool {
+function standIn({ name, server, tool: theirs }: Known): Tool {
   return tool({
     name,
     description: 'Not available any more.',
-    input: anyObject,
+    input: shownSchema({ type: 'object' }, (value) => ({ value })),
     execute(): never {
       throw new Error(`${server}: the server no longer has ${theirs}`)
     },
   }) as Tool
-}
-
-const anyObject = {
-  '~standard': {
-    version: 1 as const,
-    vendor: 'meanwhile',
-    validate: (value: unknown) => ({ value }),
-    jsonSchema: { input: () => ({ type: 'object' }) },
-  },
 }

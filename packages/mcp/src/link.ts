@@ -4,7 +4,7 @@ import { unlessAborted } from '@meanwhile/core/calls'
 import type { PriorDiscovery } from '@modelcontextprotocol/client'
 import { type Connection, connect, mayRedirect } from './connection.ts'
 import { McpAuthError, McpConnectionError, McpError } from './errors.ts'
-import { faultOf, reasonOf } from './faults.ts'
+import { faultOf, isSilent, reasonOf } from './faults.ts'
 import { type Listing, listTools } from './list-tools.ts'
 import type { FullLimits, ServerOptions } from './options.ts'
 import { loadSdk } from './sdk.ts'
@@ -28,6 +28,8 @@ export interface LinkOptions<Context> {
   readonly context: Context
   readonly limits: FullLimits
   readonly mayAsk: boolean
+  /** The protocols of servers, by their names, for all connections. On stdio, finding one out starts a second process. */
+  readonly protocols: Map<string, PriorDiscovery>
   /** Called when no run needs it any more, and its connection is closed. */
   readonly gone: () => void
 }
@@ -40,7 +42,6 @@ export class Link<Context> implements Way {
   readonly #options: LinkOptions<Context>
   #opening: Promise<Connection> | undefined
   #listing: Promise<Listing> | undefined
-  #prior: PriorDiscovery | undefined
   #holders = 0
   #idle: NodeJS.Timeout | undefined
 
@@ -82,20 +83,23 @@ export class Link<Context> implements Way {
   }
 
   /** The tools of the server. Asks again when they have changed, or if the server does not notify of changes. */
-  async list(): Promise<Listing> {
+  async list(signal: AbortSignal): Promise<Listing> {
     for (let tries = 1; ; tries++) {
-      const connection = await this.connection()
+      const connection = await this.connection(signal)
       const { client, sdk } = connection
-      const listing = this.#listing ?? listTools(connection, this.server, this.#options.limits)
+      const { limits, options: server } = this.#options
+      const about = { server: this.server, limits, resources: server.resources }
+      const listing = this.#listing ?? listTools(connection, about)
       this.#listing = listing
       try {
-        const found = await listing
+        const found = await unlessAborted(listing, [signal])
         const hears = client.getProtocolEra() === 'legacy' || client.autoOpenedSubscription !== undefined
         if (!hears || !client.getServerCapabilities()?.tools?.listChanged) this.#forget(listing)
         return found
       } catch (error) {
+        signal.throwIfAborted()
         this.#forget(listing)
-        const isOver = !['unsent', 'expired', 'lost'].includes(faultOf(sdk, error))
+        const isOver = isSilent(sdk, error) || !['unsent', 'expired', 'lost'].includes(faultOf(sdk, error))
         if (error instanceof McpError || isOver || tries === TRIES) throw this.#named(sdk, error)
         this.drop(connection)
       }
@@ -121,19 +125,24 @@ export class Link<Context> implements Way {
   }
 
   async #open(): Promise<Connection> {
-    const { options: server, context, mayAsk } = this.#options
+    const { options: server, context, limits, mayAsk, protocols } = this.#options
+    const { messageBytes } = limits
     const sdk = await loadSdk()
     const changed = () => {
       this.#listing = undefined
     }
     for (let tries = 1; ; tries++)
       try {
-        const connection = await connect({ sdk, server, context, mayAsk, prior: this.#prior, changed })
+        const prior = protocols.get(this.server)
+        const connection = await connect({ sdk, server, context, mayAsk, messageBytes, prior, changed })
         const discover = connection.client.getDiscoverResult()
-        this.#prior = discover ? { kind: 'modern', discover } : { kind: 'legacy' }
+        protocols.set(this.server, discover ? { kind: 'modern', discover } : { kind: 'legacy' })
         return connection
       } catch (error) {
-        const isFinal = tries === TRIES || ['auth', 'refused'].includes(faultOf(sdk, error))
+        // Another version of the server may have been installed.
+        protocols.delete(this.server)
+        const isOver = isSilent(sdk, error) || ['auth', 'refused'].includes(faultOf(sdk, error))
+        const isFinal = isOver || tries === TRIES
         if (!isFinal) {
           await new Promise((resolve) => setTimeout(resolve, 100 * 4 ** (tries - 1)))
           continue

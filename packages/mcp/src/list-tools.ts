@@ -1,62 +1,93 @@
 /** The list of a server's tools, page by page: one bad tool must not cost the others. */
 
-import { isRecord } from '@meanwhile/core/calls'
-import type { StandardSchemaV1 } from '@modelcontextprotocol/client'
+import { isRecord, unlessAborted } from '@meanwhile/core/calls'
 import type { Connection } from './connection.ts'
 import { type McpDefinition, readDefinition } from './definition.ts'
 import { McpLimitError } from './errors.ts'
-import { schemaProblem } from './input-schema.ts'
+import { LostError } from './faults.ts'
+import { schemaProblem } from './json-schemas.ts'
+import { type ListedTool, listedTool } from './listed-tool.ts'
 import type { FullLimits } from './options.ts'
+import { RESOURCE_TOOLS } from './resources.ts'
+import { schemaOf } from './schema-of.ts'
 
 /** The tools of a server, and why others are left out. */
 export interface Listing {
-  readonly tools: readonly McpDefinition[]
+  readonly tools: readonly ListedTool[]
   readonly problems: readonly string[]
 }
 
 interface Page {
   readonly tools: readonly unknown[]
-  readonly nextCursor?: string
+  readonly nextCursor?: unknown
 }
 
+const isPage = (value: unknown): value is Page => isRecord(value) && Array.isArray(value.tools)
+
 /** The client's own schema rejects the whole page for one tool. */
-const PAGE: StandardSchemaV1<unknown, Page> = {
-  '~standard': {
-    version: 1,
-    vendor: 'meanwhile',
-    validate(value) {
-      if (!isRecord(value) || !Array.isArray(value.tools)) return { issues: [{ message: 'has no list of tools' }] }
-      const { tools, nextCursor } = value
-      return { value: { tools, ...(typeof nextCursor === 'string' && { nextCursor }) } }
-    },
-  },
+const PAGE = schemaOf(isPage, 'has no list of tools')
+
+/** What is listed, and of which server. */
+export interface ListOptions {
+  readonly server: string
+  readonly limits: FullLimits
+  /** Whether the tools for the resources of the server are in the list. */
+  readonly resources: boolean | undefined
 }
 
 /** @throws {McpLimitError} The server has more tools than the limit, or its pages do not end. */
-export async function listTools({ client }: Connection, server: string, limits: FullLimits): Promise<Listing> {
-  const tools: McpDefinition[] = []
-  const problems: string[] = []
+export async function listTools(connection: Connection, options: ListOptions): Promise<Listing> {
+  const { client, sdk } = connection
+  const { server, limits, resources = false } = options
+  const { tools: hasTools, resources: hasResources } = client.getServerCapabilities() ?? {}
+  const ours = resources && hasResources ? RESOURCE_TOOLS : []
+  const tools = ours.map((definition) => listedTool(definition, server, sdk))
+  const problems: string[] = resources && !hasResources ? [`${server}: it has no resources`] : []
+  const names = new Set(ours.map(({ name }) => name))
   const cursors = new Set<string>()
-  if (!client.getServerCapabilities()?.tools) return { tools, problems }
+  if (!hasTools) return { tools, problems }
   for (let cursor: string | undefined; ; ) {
-    const page = await client.request({ method: 'tools/list', params: cursor === undefined ? {} : { cursor } }, PAGE)
+    const page = await pageAt(connection, cursor)
     if (tools.length + problems.length + page.tools.length > limits.tools)
       throw new McpLimitError(server, `it has more than ${limits.tools} tools`)
     for (const raw of page.tools) {
       const definition = readDefinition(raw)
-      const problem = typeof definition === 'string' ? definition : problemOf(definition, limits)
-      if (typeof definition !== 'string' && problem === undefined) tools.push(definition)
-      else problems.push(`${server}: its tool ${nameOf(raw)} is left out: ${problem}`)
+      const problem = typeof definition === 'string' ? definition : problemOf(definition, limits, names)
+      if (typeof definition !== 'string' && problem === undefined) {
+        names.add(definition.name)
+        tools.push(listedTool(definition, server, sdk))
+      } else problems.push(`${server}: its tool ${nameOf(raw)} is left out: ${problem}`)
     }
-    cursor = page.nextCursor
-    if (cursor === undefined) return { tools, problems }
+    const { nextCursor } = page
+    if (typeof nextCursor !== 'string') return { tools, problems }
+    cursor = nextCursor
     if (cursors.has(cursor) || cursors.size >= limits.tools)
       throw new McpLimitError(server, 'the pages of its list of tools do not end')
     cursors.add(cursor)
   }
 }
 
-function problemOf({ inputSchema, outputSchema }: McpDefinition, limits: FullLimits): string | undefined {
+/** One page. The client does not notice when the stream of an answer ends without it. */
+async function pageAt({ client, calls }: Connection, cursor: string | undefined): Promise<Page> {
+  const left = new AbortController()
+  const open = calls.addRequest(() => left.abort(new LostError()))
+  const params = { _meta: open.meta, ...(cursor !== undefined && { cursor }) }
+  try {
+    const page = client.request({ method: 'tools/list', params }, PAGE, { signal: left.signal })
+    return await unlessAborted(page, [left.signal])
+  } finally {
+    open.over()
+  }
+}
+
+function problemOf(
+  { name, description = '', inputSchema, outputSchema }: McpDefinition,
+  limits: FullLimits,
+  names: ReadonlySet<string>,
+): string | undefined {
+  if (names.has(name)) return 'another tool has its name'
+  const { length } = description
+  if (length > limits.text) return `its description has ${length} characters, more than ${limits.text}`
   return schemaProblem(inputSchema, limits) ?? (outputSchema && schemaProblem(outputSchema, limits))
 }
 

@@ -43,8 +43,9 @@ export async function mcpTools(client: Client, options: McpToolsOptions): Promis
     drop: () => {},
     unauthorized: () => new McpAuthError(server, 'configure'),
   }
-  const listing = await listTools(connection, server, fullLimits(options.limits))
-  return toolSet([{ way, listing, sdk }], [], options)
+  const { limits, resources } = options
+  const listing = await listTools(connection, { server, limits: fullLimits(limits), resources })
+  return toolSet([{ way, listing }], [], options)
 }
 
 function watched(client: Client, transport: Transport): OpenCalls {

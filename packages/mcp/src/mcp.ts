@@ -2,12 +2,12 @@
 
 import { type Middleware, type Run, runLocal } from '@meanwhile/core'
 import { branded } from '@meanwhile/core/calls'
+import type { PriorDiscovery } from '@modelcontextprotocol/client'
 import { McpError } from './errors.ts'
 import { toolsFor } from './known-tools.ts'
 import { Link } from './link.ts'
 import { checkMcpOptions, fullLimits, type McpOptions, type ServerOptions } from './options.ts'
-import { loadSdk } from './sdk.ts'
-import { type Listed, toolSet } from './tool-set.ts'
+import { type ServerTools, toolSet } from './tool-set.ts'
 
 /** What `mcp` returns. `close` closes all connections; a run that still needs one opens it again. */
 export interface McpMiddleware extends Middleware, AsyncDisposable {
@@ -28,6 +28,7 @@ export function mcp<Context = unknown>(options: McpOptions<Context>): McpMiddlew
   checkMcpOptions(options)
   const { servers, context: reader, questions, onDrift } = options
   const links = new Map<string, Link<Context>>()
+  const protocols = new Map<string, PriorDiscovery>()
   const held = runLocal(() => new Map<Link<Context>, () => void>())
 
   function linkTo(name: string, server: ServerOptions<Context>, run: Run): Link<Context> {
@@ -45,15 +46,16 @@ export function mcp<Context = unknown>(options: McpOptions<Context>): McpMiddlew
       if (links.get(key) === link) links.delete(key)
     }
     const limits = fullLimits(options.limits)
-    const link = new Link({ name, options: server, context, limits, mayAsk: questions !== 'decline', gone })
+    const mayAsk = questions !== 'decline'
+    const link = new Link({ name, options: server, context, limits, mayAsk, protocols, gone })
     links.set(key, link)
     return link
   }
 
-  async function listed(name: string, server: ServerOptions<Context>, run: Run): Promise<readonly Listed[]> {
+  async function toolsOf(name: string, server: ServerOptions<Context>, run: Run): Promise<readonly ServerTools[]> {
     const way = linkTo(name, server, run)
     try {
-      return [{ way, listing: await way.list(), sdk: await loadSdk() }]
+      return [{ way, listing: await way.list(run.signal) }]
     } catch (error) {
       if (!server.optional || !(error instanceof McpError)) throw error
       run.warn({ code: 'mcp-server', message: error.message })
@@ -75,7 +77,7 @@ export function mcp<Context = unknown>(options: McpOptions<Context>): McpMiddlew
       }
     },
     async beforeAgent(setup, run) {
-      const lists = await Promise.all(Object.entries(servers).map(([name, server]) => listed(name, server, run)))
+      const lists = await Promise.all(Object.entries(servers).map(([name, server]) => toolsOf(name, server, run)))
       const found = lists.flat()
       for (const message of found.flatMap(({ listing }) => listing.problems)) run.warn({ code: 'mcp-tool', message })
       const made = toolSet(

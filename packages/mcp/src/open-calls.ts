@@ -1,7 +1,8 @@
 /** The calls of a connection that wait for an answer. */
 
 import { randomUUID } from 'node:crypto'
-import type { ElicitRequest, ElicitResult, Transport } from '@modelcontextprotocol/client'
+import { isRecord } from '@meanwhile/core/calls'
+import type { ElicitRequest, ElicitResult, Progress, Transport } from '@modelcontextprotocol/client'
 
 /** A call that waits for its answer. */
 export interface OpenCall {
@@ -9,68 +10,101 @@ export interface OpenCall {
   lost(): void
   /** The stream of the answer was broken and is being resumed. */
   resumed(): void
+  /** The server reports progress. */
+  progress(reported: Progress): void
   /** The server asks a question. */
   elicit(request: ElicitRequest): Promise<ElicitResult>
+  /** The server asks a question that nobody is asked. */
+  decline(why: string): ElicitResult
 }
 
-/** The member of `_meta` by which a request is found. It is never sent. */
-const MARK = 'dev.meanwhile/call'
+/** A request that has no answer yet. */
+interface Open {
+  /** Goes into its `_meta`. */
+  readonly meta: { readonly progressToken: string }
+  over(): void
+}
 
 export class OpenCalls {
-  readonly #calls = new Map<string, OpenCall>()
-  /** The call whose stream has sent this event last. */
+  /** By the progress token of the request, which is how requests and progress are told apart. */
+  readonly #calls = new Map<unknown, OpenCall>()
+  /** What to do when the stream of an answer has ended, also for requests that are no calls. */
+  readonly #streams = new Map<unknown, () => void>()
+  /** The token of the call whose stream has sent this event last. */
   readonly #events = new Map<string, string>()
 
-  add(call: OpenCall): { readonly meta: Record<string, string>; event(id: string): void; over(): void } {
-    const mark = randomUUID()
+  add(call: OpenCall): Open & { event(id: string): void } {
+    const { meta, over } = this.addRequest(() => call.lost())
+    const { progressToken } = meta
     let last = ''
-    this.#calls.set(mark, call)
+    this.#calls.set(progressToken, call)
     return {
-      meta: { [MARK]: mark },
+      meta,
       event: (id) => {
         this.#events.delete(last)
-        this.#events.set(id, mark)
+        this.#events.set(id, progressToken)
         last = id
       },
       over: () => {
         this.#events.delete(last)
-        this.#calls.delete(mark)
+        this.#calls.delete(progressToken)
+        over()
       },
     }
   }
 
-  /** The call that is open; `undefined` if it is not the only one. */
-  get only(): OpenCall | undefined {
+  /** A request that is no call. `lost` is called when its answer is lost. */
+  addRequest(lost: () => void): Open {
+    const progressToken = randomUUID()
+    this.#streams.set(progressToken, lost)
+    return { meta: { progressToken }, over: () => void this.#streams.delete(progressToken) }
+  }
+
+  /** Answers a question of the 2025 protocol. It names no call, so only one call may be open. */
+  async elicit(request: ElicitRequest): Promise<ElicitResult> {
     const [one, ...others] = this.#calls.values()
-    return others.length === 0 ? one : undefined
+    if (one && others.length === 0) return await one.elicit(request)
+    for (const call of this.#calls.values()) call.decline('it does not say which of its open calls it is about')
+    return { action: 'decline' }
   }
 
   /** Called when the client resumes a stream after this event. */
   resumed(event: string): void {
-    this.#calls.get(this.#events.get(event) ?? '')?.resumed()
+    this.#calls.get(this.#events.get(event))?.resumed()
   }
 
-  /**
-   * Notices when the stream of an answer ends. The client does not: when an HTTP server dies while it answers, the request waits for its time limit.
-   */
+  /** Listens to the transport of a connected client. */
   watch(transport: Transport): void {
+    const { onmessage } = transport
     const send = transport.send.bind(transport)
+    // The client does not notice when an HTTP server dies while it answers: the request would wait for its time limit.
     transport.send = (message, options) => {
-      const mark = 'params' in message ? takeMark(message.params) : undefined
-      if (mark === undefined) return send(message, options)
+      const token = 'params' in message ? message.params?._meta?.progressToken : undefined
+      if (token === undefined) return send(message, options)
       const onRequestStreamEnd = () => {
         options?.onRequestStreamEnd?.()
         // The answer may be the last that the stream had: the client passes it on in later microtasks.
-        setImmediate(() => this.#calls.get(mark)?.lost())
+        setImmediate(() => this.#streams.get(token)?.())
       }
       return send(message, { ...options, onRequestStreamEnd })
     }
+    // The client would check each notification against many schemas, and a server may send very many.
+    transport.onmessage = (message, extra) => {
+      if (!this.takes(message)) onmessage?.(message, extra)
+    }
+  }
+
+  /** Whether a message is progress of an open call, which has then heard of it. */
+  takes(message: unknown): boolean {
+    if (!isRecord(message) || message.method !== 'notifications/progress' || !isRecord(message.params)) return false
+    const call = this.#calls.get(message.params.progressToken)
+    if (!call || !isProgress(message.params)) return false
+    call.progress(message.params)
+    return true
   }
 }
 
-function takeMark(params: { readonly _meta?: Record<string, unknown> | undefined } | undefined): string | undefined {
-  const mark = params?._meta?.[MARK]
-  if (typeof mark !== 'string') return undefined
-  delete params?._meta?.[MARK]
-  return mark
+function isProgress(value: object): value is Progress {
+  const { progress, total = 0, message = '' }: Readonly<Record<string, unknown>> = { ...value }
+  return typeof progress === 'number' && typeof total === 'number' && typeof message === 'string'
 }

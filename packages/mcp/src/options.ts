@@ -29,6 +29,8 @@ export interface AnyServer<Context = unknown> {
   readonly identity?: (context: Context) => string
   /** After how many milliseconds without a run the connection is closed. Default 300,000. */
   readonly idleAfter?: number
+  /** Whether the model gets tools that list and read the resources of this server. Both have the effect `read`. Default `false`. */
+  readonly resources?: boolean
 }
 
 /** A server in its own process, which is started for each connection. */
@@ -77,6 +79,8 @@ export type ServerOptions<Context = unknown> = StdioServer<Context> | HttpServer
 export interface McpLimits {
   /** The most tools of a server. Default 256. */
   readonly tools?: number
+  /** The most bytes of a message of the server. A longer one ends the connection. Default 32 MiB. */
+  readonly messageBytes?: number
   /** The most bytes of a schema. Default 65,536. */
   readonly schemaBytes?: number
   /** The deepest nesting of a schema. Default 64. */
@@ -143,6 +147,8 @@ export interface McpOptions<Context = unknown> extends Shared {
 export interface McpToolsOptions extends Shared {
   /** The name of the server in errors and prefixes. */
   readonly server: string
+  /** Whether the model gets tools that list and read the resources of the server. Both have the effect `read`. Default `false`. */
+  readonly resources?: boolean
 }
 
 /** The limits, each with its value. */
@@ -151,6 +157,7 @@ export type FullLimits = Required<McpLimits>
 export function fullLimits(limits: McpLimits = {}): FullLimits {
   return {
     tools: limits.tools ?? 256,
+    messageBytes: limits.messageBytes ?? 32 * 1024 * 1024,
     schemaBytes: limits.schemaBytes ?? 64 * 1024,
     schemaDepth: limits.schemaDepth ?? 64,
     text: limits.text ?? 100_000,
@@ -175,7 +182,7 @@ const SHARED: OptionNames<Shared> = {
   lostAfter: '',
 }
 
-const ANY = { optional: '', identity: '', idleAfter: '' }
+const ANY = { optional: '', identity: '', idleAfter: '', resources: '' }
 const STDIO: OptionNames<StdioServer> = {
   ...ANY,
   command: '',
@@ -200,7 +207,7 @@ export function checkMcpOptions<Context>(options: McpOptions<Context>): void {
 
 /** @throws {ConfigError} An option is invalid. */
 export function checkToolsOptions(options: McpToolsOptions): void {
-  checkOptions<McpToolsOptions>('mcpTools', options, { ...SHARED, server: 'name' })
+  checkOptions<McpToolsOptions>('mcpTools', options, { ...SHARED, server: 'name', resources: '' })
   if (typeof options?.server !== 'string' || options.server === '')
     throw new ConfigError('server', 'must be the name of the server, for errors')
   checkShared(options)
@@ -219,7 +226,7 @@ function checkShared({
     throw new ConfigError('repeat', 'must be a list of read and idempotentHint')
   if (typeof questions !== 'function' && questions !== 'interrupt' && questions !== 'decline')
     throw new ConfigError('questions', 'must be interrupt, decline or a function')
-  const names = { tools: '', schemaBytes: '', schemaDepth: '', text: '', fileBytes: '', progress: '' }
+  const names = { tools: '', messageBytes: '', schemaBytes: '', schemaDepth: '', text: '', fileBytes: '', progress: '' }
   checkOptions<McpLimits>('mcp', limits, names, 'limits.')
   const numbers = { ...limits, timeout, lostAfter }
   for (const [name, value] of Object.entries(numbers))

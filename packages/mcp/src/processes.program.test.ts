@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent } from '@meanwhile/core'
 import { expect, test } from 'vitest'
+import { journal, ours } from '../test/servers.ts'
 import { type McpOptions, mcp } from './index.ts'
 
 const at = (file: string) => new URL(`../test/${file}`, import.meta.url).pathname
@@ -55,4 +56,17 @@ test.each(['guard', 'trust'] as const)('close ends such a server, with orphans: 
   await createAgent({ model: scriptedModel([respond(say('done'))]), middleware: [servers] }).run('Go')
   await servers.close()
   await expect.poll(() => log.pids().filter(isRunning)).toEqual([])
+})
+
+test('the protocol of a server is found out once: each connection after the first starts one process (MC2)', async () => {
+  using log = journal()
+  await using servers = mcp({ servers: { a: ours({ JOURNAL: log.JOURNAL }) } })
+  const started = async () => {
+    const before = log.lines().length
+    await createAgent({ model: scriptedModel([respond(say('done'))]), middleware: [servers] }).run('Go')
+    await servers.close()
+    return log.lines().length - before
+  }
+  expect(await started()).toBe(2)
+  expect(await started()).toBe(1)
 })

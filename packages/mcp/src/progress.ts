@@ -16,7 +16,7 @@ export class ProgressTap {
   }
 
   /** Receives each notification of the server. */
-  readonly take = (reported: Reported): void => {
+  take(reported: Reported): void {
     const isFirst = this.#latest === undefined
     this.#latest = reported
     if (isFirst) this.#wake()

@@ -1,7 +1,9 @@
 import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { type AgentOptions, AnswerError, type Checkpoint, createAgent, type Json } from '@meanwhile/core'
+import { inputRequired, McpServer } from '@modelcontextprotocol/server'
 import { expect, test } from 'vitest'
-import { trial } from '../test/in-process.ts'
+import { z } from 'zod'
+import { event, listed, raw, served, streamed, trial } from '../test/in-process.ts'
 import { ran, readIn } from '../test/runs.ts'
 import { type McpOptions, mcp } from './index.ts'
 
@@ -87,4 +89,41 @@ test('questions: decline and a function answer without an interrupt (MC13, MC16)
   )
   expect(live.read).toEqual(['paid 7'])
   expect(asked).toEqual([['bank', 'pay', 'Pay 7?']])
+})
+
+test('a server that asks for a model or for folders gets no, in both protocols (MC24)', async () => {
+  const modern = served(() => {
+    const server = new McpServer({ name: 'nosy', version: '1.0.0' })
+    server.registerTool('think', { inputSchema: z.object({}) }, () =>
+      inputRequired({ inputRequests: { folders: inputRequired.listRoots() } }),
+    )
+    return server
+  })
+  expect((await ran({ servers: { a: modern } }, [call('think', {})])).read).toEqual([
+    expect.stringMatching(/^a: .*roots/),
+  ])
+  const refused: (number | undefined)[] = []
+  let done = () => {}
+  const both = new Promise<void>((resolve) => {
+    done = resolve
+  })
+  const legacy = raw(
+    ({ id, method }) => {
+      if (method === 'tools/list') return { tools: [listed('think')] }
+      if (method !== 'tools/call') return undefined
+      async function* stream() {
+        const messages = [{ role: 'user', content: { type: 'text', text: 'Think!' } }]
+        yield event({ id: 'a', method: 'sampling/createMessage', params: { messages, maxTokens: 9 } })
+        yield event({ id: 'b', method: 'roots/list' })
+        await both
+        yield event({ id, result: { content: [{ type: 'text', text: 'thought' }] } })
+      }
+      return streamed(stream())
+    },
+    ({ error }) => {
+      if (error && refused.push(error.code) === 2) done()
+    },
+  )
+  expect((await ran({ servers: { a: legacy } }, [call('think', {})])).read).toEqual(['thought'])
+  expect(refused).toEqual([-32601, -32601])
 })

@@ -3,6 +3,7 @@
 import { interrupt, type Json, type Run, runLocal, type ToolSchema } from '@meanwhile/core'
 import { asJson, isRecord } from '@meanwhile/core/calls'
 import type { ElicitRequest, ElicitResult, InputRequests } from '@modelcontextprotocol/client'
+import { schemaOf, shownSchema } from './schema-of.ts'
 
 /** A question of a server, for the option `questions`. */
 export interface McpQuestion {
@@ -27,20 +28,14 @@ interface Waiting {
 /** The most questions of a call. */
 export const MOST_QUESTIONS = 10
 
-const isWaiting = (value: unknown): value is Waiting => isRecord(value) && typeof value.asked === 'number'
+type AllWaiting = Readonly<Record<string, Waiting>>
 
-const waiting = runLocal<Readonly<Record<string, Waiting>>>({
+const isAllWaiting = (value: unknown): value is AllWaiting =>
+  isRecord(value) && Object.values(value).every((one) => isRecord(one) && typeof one.asked === 'number')
+
+const waiting = runLocal<AllWaiting>({
   key: 'mcp/waiting',
-  schema: {
-    '~standard': {
-      version: 1,
-      vendor: 'meanwhile',
-      validate: (value) =>
-        isRecord(value) && Object.values(value).every(isWaiting)
-          ? { value: value as Readonly<Record<string, Waiting>> }
-          : { issues: [{ message: 'is not a list of questions' }] },
-    },
-  },
+  schema: schemaOf(isAllWaiting, 'is not a list of questions'),
   initial: {},
 })
 
@@ -76,19 +71,12 @@ export async function ask(run: Run, { server, tool, callId, key, requests, ...ke
 
 /** The schema of the answer: a form has to be filled in as the server asks. */
 function answerSchema(requests: InputRequests): ToolSchema {
-  const schema = {
+  const shown = {
     type: 'object',
     properties: Object.fromEntries(Object.entries(requests).map(([name, request]) => [name, actionSchema(request)])),
     required: Object.keys(requests),
   }
-  return {
-    '~standard': {
-      version: 1,
-      vendor: 'meanwhile',
-      validate: (value) => ({ value }),
-      jsonSchema: { input: () => schema },
-    },
-  }
+  return shownSchema(shown, (value) => ({ value }))
 }
 
 function actionSchema({ params }: InputRequests[string]): object {

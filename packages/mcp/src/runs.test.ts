@@ -2,7 +2,7 @@ import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/a
 import { type Checkpoint, contextOf, createAgent, interrupt, tool } from '@meanwhile/core'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { bodyOf, listed, listing, raw, trial } from '../test/in-process.ts'
+import { bodyOf, event, listed, listing, raw, streamed, trial } from '../test/in-process.ts'
 import { ran, readIn, toolsOf } from '../test/runs.ts'
 import { type Drift, type HttpServer, McpConnectionError, McpDriftError, type McpOptions, mcp, mcpOf } from './index.ts'
 
@@ -56,6 +56,44 @@ test('runs share a connection and its list, side by side and one after another; 
   await agent().run('Go')
   expect(now).toMatchObject({ connects: 2, lists: 2 })
   await servers.close()
+})
+
+test('a server is asked for the 2026 protocol first; one that does not know it speaks that of 2025 (MC2)', async () => {
+  const methods: string[] = []
+  const server = raw(({ method }) => {
+    methods.push(method)
+    return method === 'tools/list' ? { tools: [] } : undefined
+  })
+  expect((await ran({ servers: { a: server } }, [say('hi')])).result?.status).toBe('completed')
+  expect(methods).toEqual(['server/discover', 'initialize', 'tools/list'])
+})
+
+test('when a server says that its tools have changed, a run keeps those that it began with, and the next one has the new (MC8)', async () => {
+  let tools = [listed('one')]
+  let lists = 0
+  const server = raw(({ id, method }) => {
+    if (method === 'tools/list') {
+      lists++
+      return { tools }
+    }
+    if (method !== 'tools/call') return undefined
+    tools = [listed('two')]
+    return streamed([
+      event({ method: 'notifications/tools/list_changed' }),
+      event({ id, result: { content: [{ type: 'text', text: 'ok' }] } }),
+    ])
+  })
+  await using servers = mcp({ servers: { a: server } })
+  const offered = async (...steps: readonly ScriptStep[]) => {
+    const model = scriptedModel([...(steps.length > 0 ? [respond(...steps)] : []), respond(say('done'))])
+    const result = await createAgent({ model, middleware: [servers] }).run('Go')
+    return [model.requests.map((request) => request.tools?.map(({ name }) => name)), readIn(result)]
+  }
+  expect(await offered(call('one', {}))).toEqual([[['one'], ['one']], ['ok']])
+  expect(lists).toBe(1)
+  expect(await offered()).toEqual([[['two']], []])
+  expect(await offered()).toEqual([[['two']], []])
+  expect(lists).toBe(2)
 })
 
 test('runs share a connection only with their own identity, and each sends only its own credentials (MC1)', async () => {

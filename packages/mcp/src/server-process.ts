@@ -7,7 +7,8 @@ export const GRACE = 800
 
 /**
  * A parent for the server. A server may ignore that its input has ended, and would then outlive a process that was killed. When the input of this
- * process ends, because we close it or because we are gone, it ends the server and all that the server has started.
+ * process ends, because we close it or because we are gone, it ends the server and all that the server has started. When the server has ended, it ends
+ * by a signal: an exit of Node takes tens of milliseconds, in which nobody would know that the calls of the server are lost.
  */
 const GUARD = `
 const [grace, command, ...args] = process.argv.slice(1)
@@ -15,7 +16,7 @@ const server = require('node:child_process').spawn(command, args, { stdio: ['pip
 const kill = (signal) => { try { process.kill(-server.pid, signal) } catch {} }
 const end = (ms) => { setTimeout(kill, ms / 2, 'SIGTERM'); setTimeout(kill, ms, 'SIGKILL') }
 server.on('error', (error) => { console.error(error.message); process.exit(127) })
-server.on('exit', (code) => { kill('SIGKILL'); process.exit(code ?? 1) })
+server.on('exit', () => { kill('SIGKILL'); process.kill(process.pid, 'SIGKILL') })
 server.stdin.on('error', () => {})
 process.stdin.on('end', () => end(grace)).on('error', () => end(grace)).pipe(server.stdin)
 process.on('SIGTERM', () => { kill('SIGTERM'); end(Math.min(grace, 500)) })

@@ -1,21 +1,21 @@
 /** The tools of servers as a run has them: which, with which names and effects. */
 
 import { ConfigError, type Tool } from '@meanwhile/core'
-import { hashOf, type McpDefinition } from './definition.ts'
+import type { McpDefinition } from './definition.ts'
 import type { Drift } from './drift.ts'
 import { McpDriftError } from './errors.ts'
 import type { Way } from './link.ts'
 import type { Listing } from './list-tools.ts'
+import type { ListedTool } from './listed-tool.ts'
 import { mcpTool } from './mcp-tool.ts'
-import type { Shared } from './options.ts'
-import type { Sdk } from './sdk.ts'
+import { fullLimits, type Shared } from './options.ts'
+import { RESOURCE_TOOLS } from './resources.ts'
 import { toolNames } from './tool-names.ts'
 
 /** A server and its tools. */
-export interface Listed {
+export interface ServerTools {
   readonly way: Way
   readonly listing: Listing
-  readonly sdk: Sdk
 }
 
 /**
@@ -24,21 +24,23 @@ export interface Listed {
  * @throws {ConfigError} Names clash, or an option names a tool that no server has.
  * @throws {McpDriftError} A pinned tool has another definition.
  */
-export function toolSet(listed: readonly Listed[], taken: readonly string[], options: Shared): readonly Tool[] {
-  const all = listed.flatMap(({ way, listing, sdk }) => listing.tools.map((definition) => ({ way, definition, sdk })))
+export function toolSet(servers: readonly ServerTools[], taken: readonly string[], options: Shared): readonly Tool[] {
+  const all = servers.flatMap(({ way, listing }) => listing.tools.map((listed) => ({ way, listed })))
   checkNames(
-    all.map(({ definition }) => definition.name),
+    all.map(({ listed }) => listed.definition.name),
     options,
   )
-  const included = all.filter(({ definition }) => isIncluded(definition, options))
+  const included = all.filter(({ listed }) => isIncluded(listed.definition, options))
   checkPins(included, options)
   const names = toolNames(
-    included.map(({ way, definition }) => ({ server: way.server, name: definition.name })),
+    included.map(({ way, listed }) => ({ server: way.server, name: listed.definition.name })),
     taken,
     options.prefix,
   )
-  return included.map(({ way, definition, sdk }, index) => {
-    return mcpTool({ way, definition, name: names[index] ?? '', effect: effectOf(definition, options), options, sdk })
+  const limits = fullLimits(options.limits)
+  return included.map(({ way, listed }, index) => {
+    const effect = effectOf(listed.definition, options)
+    return mcpTool({ way, listed, name: names[index] ?? '', effect, options, limits })
   })
 }
 
@@ -48,34 +50,39 @@ function isIncluded(definition: McpDefinition, { include, exclude = [] }: Shared
 }
 
 /**
- * The effect of a tool. `idempotentHint` is not `idempotent`: it says that a second equal call changes nothing more, and not that a call is
+ * The effect of a tool. A tool for resources is a `read`, as the protocol says. `idempotentHint` is not `idempotent`: it says that a second equal call changes nothing more, and not that a call is
  * harmless whose response is then discarded.
  */
-export function effectOf(
-  { name, annotations }: McpDefinition,
-  { effects = {}, trust }: Shared,
-): NonNullable<Tool['effect']> {
+export function effectOf(definition: McpDefinition, { effects = {}, trust }: Shared): NonNullable<Tool['effect']> {
+  const { name, annotations } = definition
   const given = Object.hasOwn(effects, name) ? effects[name] : undefined
   if (typeof given === 'function') return (input) => given(input as Record<string, unknown>)
   if (given !== undefined) return given
   const isRead = annotations.readOnlyHint === true && annotations.destructiveHint !== true
-  return trust === 'annotations' && isRead ? 'read' : 'external'
+  const isBelieved = trust === 'annotations' || RESOURCE_TOOLS.includes(definition)
+  return isBelieved && isRead ? 'read' : 'external'
 }
 
 /** @throws {ConfigError} An effect or a pin would have no effect. */
 function checkNames(names: readonly string[], { effects = {}, pin = {} }: Shared): void {
+  const has = new Set(names)
   for (const [option, value] of Object.entries({ effects, pin })) {
-    const unknown = Object.keys(value).filter((name) => !names.includes(name))
+    const unknown = Object.keys(value).filter((name) => !has.has(name))
     if (unknown.length > 0)
       throw new ConfigError(option, `no server has ${unknown.join(', ')}. They have: ${names.join(', ')}`)
   }
 }
 
-function checkPins(tools: readonly { readonly way: Way; readonly definition: McpDefinition }[], { pin }: Shared): void {
+interface Included {
+  readonly way: Way
+  readonly listed: ListedTool
+}
+
+function checkPins(tools: readonly Included[], { pin }: Shared): void {
   if (!pin) return
-  const changes = tools.flatMap(({ way, definition }): Drift[] => {
+  const changes = tools.flatMap(({ way, listed }): Drift[] => {
+    const { definition, hash: now } = listed
     const before = Object.hasOwn(pin, definition.name) ? pin[definition.name] : undefined
-    const now = hashOf(definition)
     return before === undefined || before === now ? [] : [{ server: way.server, name: definition.name, before, now }]
   })
   const [first] = changes

@@ -318,7 +318,7 @@ test('perResponse: 0 lets no call run, and of a thousand calls only those with r
   expect([made, read.length]).toEqual([['look 0', 'look 1', 'look 2'], 1_000])
 })
 
-const MANY = sized({ small: 500, middle: 800, whole: 2_000 })
+const MANY = sized({ small: 250, middle: 500, whole: 2_000 })
 
 test.each<CallLimitsOptions>([{ toolCalls: 3 }, { perTool: 3 }])(
   'of very many calls only those with room run, and the others are refused soon: %j (N13)',

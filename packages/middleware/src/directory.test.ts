@@ -259,7 +259,7 @@ const swaps: readonly (readonly [string, () => void])[] = [
 ]
 
 /** In whole runs each of these tests takes every point, in others some of them, each test others. */
-const STEP = sized({ small: 4, middle: 3, whole: 1 })
+const STEP = sized({ small: 6, middle: 4, whole: 1 })
 let first = 0
 
 for (const [opening, open] of openers) {
@@ -410,7 +410,7 @@ async function attempt(backend: FileBackend, method: Method, folder = 'sub'): Pr
   return new TextDecoder().decode((await backend.read(path, { maxBytes: 1_000 })).bytes)
 }
 
-const ROUNDS = sized({ small: 60, middle: 100, whole: 3_000 })
+const ROUNDS = sized({ small: 30, middle: 60, whole: 3_000 })
 
 test('while another process swaps a folder for a link as fast as possible, nothing outside is read or changed (N40)', async () => {
   await writeFile(join(tree.root, 'sub/secret.txt'), 'harmless')

@@ -233,7 +233,7 @@ test('an abort during the wait ends it at once, without a timer or a further req
   expect(error).toMatchObject({ name: 'AbortError', cause: new Error('enough') })
   expect(vi.getTimerCount()).toBe(0)
   expect(model.requests).toHaveLength(1)
-  // Announced before it was stopped (J8).
+  // Announced before it was stopped.
   expect(attempts(events).map(({ type, next }) => [type, next])).toEqual([
     ['attempt-start', undefined],
     ['attempt-failed', 'retry'],

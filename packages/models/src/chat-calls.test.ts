@@ -288,7 +288,7 @@ test('however names and arguments are cut and repeated, the calls are those that
         expect(await callsOf(TOOLS, ...list)).toEqual(calls.map(({ name, input }) => [name, input]))
       },
     ),
-    propertyRuns({ small: 40, middle: 64, whole: 50_000 }),
+    propertyRuns({ small: 16, middle: 40, whole: 50_000 }),
   )
 })
 

@@ -16,10 +16,14 @@ afterEach(() => {
 
 const SLICES = ['whole', 'event', { random: 1 }, { random: 2, most: 8 }, { random: 3, most: 200 }] as const
 
-/** Each quirk in single bytes, and with other cuts: with one, by turns, in whole runs with all. */
+/** Each quirk in single bytes and with another cut, by turns; in small runs in one of both, by turns, in whole runs with all cuts. */
 const sliced = quirks.map((quirk, at) => ({
   ...quirk,
-  slices: [{ bytes: 1 } as const, ...byTurns(SLICES, { small: 1, middle: 1, whole: 5 }, at)],
+  slices: byTurns(
+    [{ bytes: 1 } as const, ...byTurns(SLICES, { small: 1, middle: 1, whole: 5 }, at)],
+    { small: 1, middle: 2, whole: 6 },
+    at,
+  ),
 }))
 
 function wireOf({ wire }: Pick<Quirk, 'wire'>): TestWire {

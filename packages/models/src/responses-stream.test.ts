@@ -449,7 +449,7 @@ test('a finished item of another tool: with the same arguments the response fail
     ['call_1', 'f', { x: 1 }],
     ['call_1_1', 'g', { y: 2 }],
   ])
-  // Gateways add to names: because it is not a tool's name, it is a variant of the first (G9).
+  // Gateways add to names: because it is not a tool's name, it is a variant of the first.
   const form = await read(responses, events('functions.f', '{"x":1}'), { tools: fAndG })
   expect(xOf(form.message)).toEqual([['call_1', 'f', { x: 1 }]])
 })

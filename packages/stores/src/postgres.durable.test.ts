@@ -308,7 +308,7 @@ test('postgres: a save that has resolved survives a crash of the server, where o
   pools.delete(admin)
 })
 
-const CRASHES = sized({ small: 3, middle: 4, whole: 100 })
+const CRASHES = sized({ small: 3, middle: 3, whole: 100 })
 
 test(`postgres: ${CRASHES} crashes of the server during saves lose no save, and cause no conflict (DU5)`, async () => {
   const cluster = await crashing()

@@ -11,7 +11,7 @@ import { type Kind, numbered, type Order, type Report } from '../test/save-proce
 import { fileStore } from './file.ts'
 import { sqliteStore } from './sqlite.ts'
 
-const KILLS = sized({ small: 4, middle: 6, whole: 200 })
+const KILLS = sized({ small: 4, middle: 4, whole: 200 })
 
 const PROGRAM = programAt(new URL('../test/save-process.ts', import.meta.url))
 

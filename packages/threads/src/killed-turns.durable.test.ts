@@ -15,7 +15,7 @@ import type { ThreadEvent, Turn, WhenBusy } from './index.ts'
 const PROGRAM = programAt(new URL('../test/worker-process.ts', import.meta.url))
 
 /** The number of rounds. Each round kills two workers. */
-const ROUNDS = sized({ small: 2, middle: 3, whole: 250 })
+const ROUNDS = sized({ small: 2, middle: 2, whole: 250 })
 
 let url = ''
 let folder = ''

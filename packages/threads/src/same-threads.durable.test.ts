@@ -275,6 +275,6 @@ test('after any sequence of requests, threads over durable runs have the same st
       await database.renew()
       await expectSame(orders)
     }),
-    { ...propertyRuns({ small: 6, middle: 9, whole: 500 }), endOnFailure: true },
+    { ...propertyRuns({ small: 6, middle: 6, whole: 500 }), endOnFailure: true },
   )
 })

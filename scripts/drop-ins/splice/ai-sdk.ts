@@ -1,6 +1,7 @@
 /** The replacements for functions of the AI SDK in its tests. */
 
-import { type Eager, listeners, pause, reads, type SpliceSettings, withMethod } from './wraps.ts'
+import { appendFileSync } from 'node:fs'
+import { type Added, listeners, pause, reads, type SpliceSettings, withMethod } from './wraps.ts'
 
 interface Options {
   readonly tools?: Readonly<Record<string, unknown>>
@@ -10,9 +11,13 @@ interface Options {
 type Call = (options: Options, ...rest: readonly unknown[]) => unknown
 type Constructor = new (options: Options) => object
 
-export function wraps(eager: Eager | undefined, settings: SpliceSettings) {
+export function wraps({ eager, resilient }: Added, settings: SpliceSettings) {
   function spliced(options: Options): Options {
     const paced = settings.paced ? withPace(options) : options
+    if (resilient && typeof paced.model === 'object') {
+      appendFileSync(settings.usesFile, '.')
+      return withMember(paced, 'model', resilient([paced.model]))
+    }
     if (!eager || !paced.tools) return paced
     return eager(paced, reads(Object.keys(paced.tools)), {
       ...listeners(settings),

@@ -13,8 +13,8 @@ export interface Splice {
   readonly imports: Readonly<Record<string, string>>
   /** The module with the replacements. */
   readonly wraps: string
-  /** The module that exports `eager`. Without it the functions stay as they are. */
-  readonly dropIn?: string
+  /** The drop-in: its module, and the name of the export that is added. Without it the functions stay as they are. */
+  readonly dropIn?: { readonly module: string; readonly name: string }
   readonly settings: SpliceSettings
 }
 
@@ -87,13 +87,12 @@ function splicePlugin({ folder, modules, imports, wraps, dropIn, settings }: Spl
     load(id: string) {
       if (!id.startsWith(PREFIX)) return null
       const file = id.slice(PREFIX.length)
-      const eager = dropIn === undefined ? 'undefined' : 'eager'
       return [
-        ...(dropIn === undefined ? [] : [`import { eager } from ${JSON.stringify(dropIn)}`]),
+        ...(dropIn ? [`import { ${dropIn.name} } from ${JSON.stringify(dropIn.module)}`] : []),
         `import * as plain from ${JSON.stringify(file)}`,
         `import { wraps } from ${JSON.stringify(wraps)}`,
         `export * from ${JSON.stringify(file)}`,
-        `const wrap = wraps(${eager}, ${JSON.stringify(settings)})`,
+        `const wrap = wraps({ ${dropIn?.name ?? ''} }, ${JSON.stringify(settings)})`,
         ...(modules[file] ?? []).map((name) => `export const ${name} = wrap.${name}(plain.${name}, plain)`),
       ].join('\n')
     },

@@ -1,6 +1,6 @@
 /** The replacements for functions of LangChain in its tests. */
 
-import { type Eager, listeners, pause, reads, type SpliceSettings } from './wraps.ts'
+import { type Added, listeners, pause, reads, type SpliceSettings } from './wraps.ts'
 
 interface Options {
   readonly model?: unknown
@@ -9,7 +9,7 @@ interface Options {
 
 type CreateAgent = (options: Options) => unknown
 
-export function wraps(eager: Eager | undefined, settings: SpliceSettings) {
+export function wraps({ eager }: Added, settings: SpliceSettings) {
   function spliced(options: Options): Options {
     if (settings.paced) pace(options.model)
     const names = namesOf(options)

@@ -1,7 +1,7 @@
 /** The replacements for functions of OpenAI Agents in its tests. */
 
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { type Eager, listeners, pause, reads, type SpliceSettings, withMethod } from './wraps.ts'
+import { type Added, listeners, pause, reads, type SpliceSettings, withMethod } from './wraps.ts'
 
 interface Agent {
   readonly model?: unknown
@@ -45,7 +45,7 @@ interface StreamEvent {
   readonly event?: unknown
 }
 
-export function wraps(eager: Eager | undefined, settings: SpliceSettings) {
+export function wraps({ eager }: Added, settings: SpliceSettings) {
   const eagerSettings = { ...listeners(settings), ...(settings.paced && { alwaysStream: true }) }
 
   /** The tools are known when an agent is run. */

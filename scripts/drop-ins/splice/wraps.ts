@@ -5,11 +5,19 @@ import { appendFileSync } from 'node:fs'
 export interface SpliceSettings {
   /** Whether models stream at a pace. */
   readonly paced: boolean
-  /** The file that gets one byte for each early call. */
-  readonly earlyFile: string
+  /** The file that gets one byte for each use of the drop-in: a call that started early, a model that was wrapped. */
+  readonly usesFile: string
   /** The file that gets one line for each warning. */
   readonly warningsFile: string
 }
+
+/** What is added to the functions of a library; nothing if its tests run unchanged. */
+export interface Added {
+  readonly eager?: Eager
+  readonly resilient?: Resilient
+}
+
+export type Resilient = (models: readonly unknown[]) => unknown
 
 /** The part of `eager` that all drop-ins have. */
 export type Eager = <Wrapped extends object>(
@@ -35,10 +43,10 @@ export function reads(names: readonly string[]): Readonly<Record<string, 'read'>
 }
 
 /** Records early calls and warnings. Warnings are not printed: some tests fail if anything is printed. */
-export function listeners({ earlyFile, warningsFile }: SpliceSettings): Pick<EagerSettings, 'onStep' | 'onWarning'> {
+export function listeners({ usesFile, warningsFile }: SpliceSettings): Pick<EagerSettings, 'onStep' | 'onWarning'> {
   return {
     onStep: ({ calls }) =>
-      appendFileSync(earlyFile, '.'.repeat(calls.filter(({ evidence }) => evidence !== undefined).length)),
+      appendFileSync(usesFile, '.'.repeat(calls.filter(({ evidence }) => evidence !== undefined).length)),
     onWarning: ({ message }) => appendFileSync(warningsFile, `${message.replaceAll('\n', ' ')}\n`),
   }
 }

@@ -131,7 +131,11 @@ export function commandOf(output: OutputConfiguration): Command {
       `the results as one page (default: ${FILES.report}; with only the fault matrix: none)`,
       writable,
     )
-    .option('--markdown <file>', 'with --drop-ins: write the table of docs/drop-ins.md', writable)
+    .option(
+      '--markdown <file>',
+      'with --drop-ins: write the table of docs/drop-ins.md; with --faults: that of docs/resilient.md',
+      writable,
+    )
     .option(
       '--otlp [url]',
       `send the spans of the measured runs to a collector, such as Jaeger (default URL: ${DEFAULT_COLLECTOR})`,
@@ -210,7 +214,7 @@ export function contradictionIn(given: Given): string | undefined {
   if (baseUrl !== undefined && given.mode?.every((mode) => mode === 'floor'))
     return '--base-url only runs agents: the --mode floor is not an agent'
   if (given.against !== undefined && !given.overhead) return '--against needs --overhead'
-  if (given.markdown !== undefined && !given.dropIns) return '--markdown needs --drop-ins'
+  if (given.markdown !== undefined && !given.dropIns && !given.faults) return '--markdown needs --drop-ins or --faults'
   if (given.tool && given.replay === undefined) return '--tool needs --replay'
   if (given.recording !== undefined && given.record === undefined) return '--recording needs --record'
   if ((given.peers !== undefined || given.dropIns) && given.transport === 'msw')

@@ -80,10 +80,11 @@ async function roundOf(
     const peer = processes.use(await startLibrary(loop.library, signal))
     return { peer, mode, loadedMs: peer.cpuUserMs() }
   }
+  const plainWay = loop.of ?? loop.name
   const turns = [
-    await start(loop.name),
+    await start(plainWay),
     await start(eagerWay(loop.name)),
-    await start(loop.name),
+    await start(plainWay),
     await start(eagerWay(loop.name)),
   ] as const
   for (let run = 0; run < runs; run++) {

@@ -6,6 +6,7 @@ export type LoopName = (typeof LOOP_NAMES)[number]
 
 export const LOOP_NAMES = [
   'streamText',
+  'streamText, resilient()',
   'ToolLoopAgent',
   'generateText',
   'agent.stream',
@@ -24,6 +25,10 @@ export interface Loop {
   readonly name: LoopName
   readonly library: Library
   readonly wires: readonly WireName[]
+  /** What its drop-in is. Default: `eager`. */
+  readonly adds?: 'resilient'
+  /** The loop that it is compared with. Default: itself, without its drop-in. */
+  readonly of?: LoopName
   /** Whether it streams by itself. A loop that does not can only run with `alwaysStream`, because the server only streams. */
   readonly streams: boolean
   /** Whether a process can make only one run of it at a time. */
@@ -44,6 +49,7 @@ const OPENAI: readonly WireName[] = ['openai-chat', 'openai-responses']
 
 const LOOPS: Readonly<Record<LoopName, Omit<Loop, 'name'>>> = {
   streamText: { library: 'ai', wires: WIRE_NAMES, streams: true },
+  'streamText, resilient()': { library: 'ai', wires: WIRE_NAMES, streams: true, adds: 'resilient', of: 'streamText' },
   ToolLoopAgent: { library: 'ai', wires: WIRE_NAMES, streams: true },
   generateText: { library: 'ai', wires: WIRE_NAMES, streams: false },
   'agent.stream': { library: 'langchain', wires: WIRE_NAMES, streams: true },
@@ -71,8 +77,8 @@ export function eagerWay(name: LoopName): EagerLoop {
 }
 
 /** The ways to run a loop that can be measured. */
-export function waysOf({ name, streams }: Loop): readonly LoopWay[] {
-  return streams ? [name, eagerWay(name)] : [eagerWay(name)]
+export function waysOf({ name, of, streams }: Loop): readonly LoopWay[] {
+  return streams && of === undefined ? [name, eagerWay(name)] : [eagerWay(name)]
 }
 
 export const LOOP_WAYS: readonly LoopWay[] = ALL_LOOPS.flatMap(waysOf)

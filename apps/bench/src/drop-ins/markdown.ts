@@ -28,6 +28,7 @@ export function dropInsMarkdown(dropIns: DropIns, scenarios: Titles, environment
 ${about} Medians, as it is → with \`eager()\`; every tool is declared \`read\`. Won back: how much of the
 avoidable time \`eager()\` saves. The avoidable time is the time of the loop as it is, minus the shortest time that is possible. One time and a –: the
 loop requests whole responses, and the server of the bench only streams. So it ran only with \`alwaysStream\`, and there is nothing to compare with.
+\`resilient()\`: the loop of the row above → with [\`resilient([model])\`](resilient.md) instead of \`eager()\`, which saves no time.
 CPU ×: the user time of ${CPU_RUNS} runs without pauses, divided by that of the loop as it is.
 Measured with ${new Intl.ListFormat('en').format(versions)}. Machine: ${machineText(environment)}.
 `

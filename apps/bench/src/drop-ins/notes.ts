@@ -11,6 +11,7 @@ export function dropInNotes({ libraries, rows, ownTimes, cpu }: DropIns): readon
   )
   return [
     `Measured with ${new Intl.ListFormat('en').format(versions)}, each in a separate process. Every tool is declared read.`,
+    'resilient(): the plain loop is streamText as it is, and in the place of eager() there is resilient([model]).',
     "won back: the share of the plain loop's time beyond its bound that the eager loop saves.",
     'first tool: from the last argument byte of the first call, written by the server, to the start of its tool, plain → eager.',
     ...(rows.some(({ plain }) => plain === null)

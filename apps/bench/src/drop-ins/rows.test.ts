@@ -46,6 +46,21 @@ test('no time can be won back if none is lost, if the loop is not measured witho
   ])
 })
 
+test('resilient() has a row next to the loop as it is, and wins no time back', () => {
+  const rows = rowsOf(
+    entriesOf([
+      made('streamText', 2_900, { boundMs: 1_900, lagMs: [1_300] }),
+      made('streamText, resilient(), eager', 2_905, { boundMs: 1_900, lagMs: [1_305] }),
+    ]),
+  )
+  expect(
+    rows.map(({ loop, plain, eager, wonBack }) => [loop, plain?.firstToolMs, eager?.firstToolMs, wonBack]),
+  ).toEqual([
+    ['streamText', 1_300, undefined, null],
+    ['streamText, resilient()', 1_300, 1_305, null],
+  ])
+})
+
 test('a loop that takes more than 1.03 × the bound with tools of 0 ms is marked, and does not appear in any scenario', () => {
   const entries = entriesOf([
     made('streamText', 1_957, { boundMs: 1_900, scenario: OWN_TIME }),

@@ -14,7 +14,7 @@ export interface DropInRow {
   /** `null`: the loop does not stream by itself, so the server cannot serve it without the drop-in. */
   readonly plain: LoopFigures | null
   readonly eager: LoopFigures | null
-  /** The share of the plain loop's time beyond its bound that the eager loop saves; `null` if the plain loop loses nothing. */
+  /** The share of the plain loop's time beyond its bound that the eager loop saves; `null` if the plain loop loses nothing, or if the drop-in is none that saves time. */
   readonly wonBack: number | null
 }
 
@@ -43,13 +43,20 @@ export const OWN_TIME_LIMIT = 1.03
 /** In the order of the scenarios, the loops and the wires. */
 export function rowsOf(entries: readonly Entry[]): readonly DropInRow[] {
   return scenariosOf(entries).flatMap((scenario) =>
-    ALL_LOOPS.flatMap(({ name: loop, wires }) =>
+    ALL_LOOPS.flatMap(({ name: loop, of, wires }) =>
       wires.flatMap((wire) => {
-        const plain = entryOf(entries, scenario, wire, loop)
+        const plain = entryOf(entries, scenario, wire, of ?? loop)
         const eager = entryOf(entries, scenario, wire, eagerWay(loop))
-        if (!plain && !eager) return []
+        if ((!plain || of) && !eager) return []
         return [
-          { scenario, loop, wire, plain: figuresOf(plain), eager: figuresOf(eager), wonBack: wonBack(plain, eager) },
+          {
+            scenario,
+            loop,
+            wire,
+            plain: figuresOf(plain),
+            eager: figuresOf(eager),
+            wonBack: of ? null : wonBack(plain, eager),
+          },
         ]
       }),
     ),

@@ -21,6 +21,8 @@ export interface PeerJob extends Omit<PeerTask, 'work' | 'signal' | 'dropIn'> {
 interface EagerTerms {
   readonly effects: Readonly<Record<string, Effect>>
   readonly alwaysStream: boolean
+  /** Instead of `eager()`. */
+  readonly adds?: 'resilient'
 }
 
 export type ToPeer = PeerJob | { readonly cancel: number }
@@ -39,6 +41,8 @@ type DropIn = <Wrapped extends object>(
   settings: { readonly alwaysStream: boolean },
 ) => Wrapped
 
+type Resilient = (models: readonly unknown[]) => object
+
 /** The module of each library's drop-in. */
 const DROP_INS: Readonly<Record<Library, string>> = {
   ai: '@meanwhile/eager-tools/ai-sdk',
@@ -49,6 +53,7 @@ const DROP_INS: Readonly<Record<Library, string>> = {
 interface Loaded {
   readonly run: PeerRun
   readonly eager?: DropIn
+  readonly resilient?: Resilient
 }
 
 /** `load` imports from the folder in which the process was started; `dropIn` is the library whose drop-in is also measured. */
@@ -79,18 +84,21 @@ export async function serve(name: PeerName, load: Load, dropIn?: Library): Promi
 async function loadedWith(name: PeerName, load: Load, dropIn: Library | undefined): Promise<Loaded> {
   const run = await DRIVERS[name](load)
   if (dropIn === undefined) return { run }
-  return { run, ...(await exportsOf<{ eager: DropIn }>(load, DROP_INS[dropIn], ['eager'])) }
+  const added = await exportsOf<{ eager: DropIn; resilient: Resilient }>(load, DROP_INS[dropIn], ['eager', 'resilient'])
+  return { run, eager: added.eager, resilient: added.resilient }
 }
 
 async function ranOf(
   { durations, eager: terms, ...task }: PeerJob,
-  { run, eager }: Loaded,
+  { run, eager, resilient }: Loaded,
   signal: AbortSignal,
 ): Promise<Ran> {
   const tools: ToolRun[] = []
   const work = measuredWork(({ callId }) => durations.get(callId) ?? 0, tools)
-  const dropIn = <Wrapped extends object>(wrapped: Wrapped): Wrapped =>
-    terms && eager ? eager(wrapped, terms.effects, { alwaysStream: terms.alwaysStream }) : wrapped
+  const dropIn = <Wrapped extends object>(wrapped: Wrapped): Wrapped => {
+    if (terms?.adds && resilient) return { ...wrapped, model: resilient([Reflect.get(wrapped, 'model')]) }
+    return terms && eager ? eager(wrapped, terms.effects, { alwaysStream: terms.alwaysStream }) : wrapped
+  }
   const cpu = process.cpuUsage()
   const began = clock()
   const text = await run({ ...task, work, signal, dropIn })

@@ -126,7 +126,7 @@ function jobOf(id: number, { scenario, wire, mode }: Subject, url: string): Peer
     tools,
     durations,
     ...(loop && { loop: loop.name }),
-    ...(loop && isEager && { eager: { effects, alwaysStream: !loop.streams } }),
+    ...(loop && isEager && { eager: { effects, alwaysStream: !loop.streams, ...(loop.adds && { adds: loop.adds }) } }),
   }
 }
 

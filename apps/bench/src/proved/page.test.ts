@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { pageOf } from './page.ts'
-import { changeOf, type Row, type Trial, type Tried } from './row.ts'
+import { changeOf, type Row, type Thread, type Trial, type Tried } from './row.ts'
 import { ROWS } from './rows.ts'
 
 const trial: Trial = {
@@ -14,10 +14,12 @@ const trial: Trial = {
   expected: { theirs: 'it broke', ours: 'it held' },
 }
 
+const thread: Thread = { name: 'other/other#1', status: '2026-08, open' }
+
 const row: Row = {
   title: 'A case',
   library: 'Other',
-  thread: { name: 'other/other#1', status: '2026-08, open' },
+  thread,
   test: { file: 'a.test.ts', title: 'it holds' },
   trial,
 }
@@ -32,11 +34,18 @@ function caseOn(rows: Readonly<Record<string, Row>>): string {
 
 test('a case shows the library, its thread and versions, both outcomes, its script and our test', () => {
   const text = caseOn({ one: { ...row, note: 'It is an option.' } })
-  expect(text).toContain('## We are right, and they are not\n\n### A case')
+  expect(text).toMatch(/## Ours does not do this\n\n.*\n\n### A case/)
   expect(text).toContain('Other, [other/other#1](https://github.com/other/other/issues/1) (2026-08, open).')
   expect(text).toContain('Versions: other 1.2.3. It is an option.')
   expect(text).toContain('| Other | it broke |\n| ours | it held |')
   expect(text).toContain('[`one`](../apps/bench/src/proved/rows/one.ts). Our test: [it holds](../a.test.ts).')
+})
+
+test('a thread about something near is not called a report of the case', () => {
+  const text = caseOn({ one: { ...row, thread: { ...thread, isRelated: true } } })
+  expect(text).toContain(
+    'Other, no report that we know; related: [other/other#1](https://github.com/other/other/issues/1) (2026-08, open).',
+  )
 })
 
 test('cases in which the library is right come first, those that it has fixed after ours, those that were not run last', () => {

@@ -15,8 +15,8 @@ export function pageOf(facts: PageFacts): string {
   const { rows, on } = facts
   return `# What breaks elsewhere
 
-Each case has a public thread: a report, or the change that brought or fixed it. Both sides got the same input: a script for a mock endpoint of
-[\`@meanwhile/harness\`](testing.md#cuts-and-faults), or for a model in the process. The outcomes were observed on ${on}, with the packages that the library publishes on
+Each case has a public thread, if we know one: a report, or the change that brought or fixed it. Both sides got the same input, unless the case says what differs: a script for a
+mock endpoint of [\`@meanwhile/harness\`](testing.md#cuts-and-faults), or for a model in the process. The outcomes were observed on ${on}, with the packages that the library publishes on
 npm. No library's code is in this repository. Every library here does many things well that no case shows; [the comparison](compare.md) begins with what they have and we do not.
 
 \`npm run docs:proved\` installs the libraries, tries all cases again and writes this page. It fails if a library or ours does something else than before, so the case of
@@ -25,9 +25,13 @@ case is unfair to a library, please report it as a bug.
 
 ## They are right, and we are not
 
+Not a case, but a cost: [a turn of a chat](server-costs.md#a-turn) takes more statements and bytes of PostgreSQL here than two rows a turn of the AI SDK.
+
 ${casesOf(facts, 'theirs')}
 
-## We are right, and they are not
+## Ours does not do this
+
+Some of it is a documented choice of the library, with an option or another way; then the case names it.
 
 ${casesOf(facts, 'ours')}
 
@@ -76,9 +80,12 @@ function notRun(row: Row, why: string): string {
   return `| ${row.title} | ${row.library}, ${threadOf(row)} | ${why} | ${testOf(row.test)} |`
 }
 
-function threadOf({ thread: { name, status } }: Row): string {
+function threadOf({ thread }: Row): string {
+  if (thread === undefined) return 'no report that we know'
+  const { name, status, isRelated = false } = thread
   const [repository = '', number = ''] = name.split('#')
-  return `[${name}](https://github.com/${repository}/issues/${number})${status === undefined ? '' : ` (${status})`}`
+  const link = `[${name}](https://github.com/${repository}/issues/${number})${status === undefined ? '' : ` (${status})`}`
+  return isRelated ? `no report that we know; related: ${link}` : link
 }
 
 function testOf({ file, title }: Row['test']): string {

@@ -17,7 +17,7 @@ export interface Played {
   readonly inTool?: () => void
 }
 
-const SEND: PeerTool = {
+export const SEND: PeerTool = {
   name: 'send',
   description: 'Sends a message.',
   schema: {

@@ -7,7 +7,8 @@ export interface Row {
   readonly title: string
   /** The library, by the name that its users give it. */
   readonly library: string
-  readonly thread: Thread
+  /** Undefined if we know none. */
+  readonly thread?: Thread
   /** What a reader who knows the library should add. */
   readonly note?: string
   readonly test: TestPlace
@@ -21,6 +22,8 @@ export interface Thread {
   readonly name: string
   /** The month in which it was opened, if we know it, and its state: `2026-08, closed`. */
   readonly status?: string
+  /** It is about something near: as far as we know, nobody has reported this case. */
+  readonly isRelated?: boolean
 }
 
 /** Our test, which fails if ours gets this fault. */

@@ -3,10 +3,14 @@
 import type { Row } from './row.ts'
 import { cutOffAnswer } from './rows/cut-off-answer.ts'
 import { cutOffCall } from './rows/cut-off-call.ts'
+import { cutOffCallOfLangChain } from './rows/cut-off-call-langchain.ts'
+import { dottedName } from './rows/dotted-name.ts'
+import { executedTwice } from './rows/executed-twice.ts'
 import { failedResponse } from './rows/failed-response.ts'
 import { failedResponseOfLibreChat } from './rows/failed-response-librechat.ts'
 import { halfArguments } from './rows/half-arguments.ts'
 import { halfCall } from './rows/half-call.ts'
+import { keptResult } from './rows/kept-result.ts'
 import { listeners } from './rows/listeners.ts'
 import { lostResult } from './rows/lost-result.ts'
 import { NOT_RUN } from './rows/not-run.ts'
@@ -17,10 +21,14 @@ import { wholeCall } from './rows/whole-call.ts'
 
 export const ROWS: Readonly<Record<string, Row>> = {
   'read-for-nothing': readForNothing,
+  'executed-twice': executedTwice,
+  'kept-result': keptResult,
+  'dotted-name': dottedName,
   'half-arguments': halfArguments,
   'failed-response': failedResponse,
   'failed-response-librechat': failedResponseOfLibreChat,
   'cut-off-call': cutOffCall,
+  'cut-off-call-langchain': cutOffCallOfLangChain,
   'ran-again': ranAgain,
   'lost-result': lostResult,
   listeners,

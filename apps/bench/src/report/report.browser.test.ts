@@ -167,7 +167,7 @@ test('on paper the pictures are the wide ones, with the names of their wires, an
   expect(await page.locator('.chart.narrow:visible').count()).toBe(0)
   expect(await page.locator('.chart.wide:visible').count()).toBe(5)
   expect(await page.locator('.wire:visible').allInnerTexts()).toEqual(Array.from({ length: 4 }, () => 'OpenAI Chat'))
-  // A4 without margins of one centimetre.
+  // A sheet of paper, 21 by 29.7 cm, without margins of one centimetre.
   await page.setViewportSize({ width: 718, height: 1046 })
   expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(718)
   const pdf = (await page.pdf({ format: 'A4' })).toString('latin1')

@@ -170,6 +170,26 @@ test('faults are counted by rule, and a run with only faults claims no time', ()
   expect(page).not.toContain('<dt>Runs</dt>')
 })
 
+test('loops of other libraries under faults have a row each, and a note if they were not tried', () => {
+  const executions = { wrong: 0, extra: 4, missing: 0, twice: 0, undone: 0, early: 7 }
+  const cell = { cuts: 68, ended: 20, taken: 0, executions, doubled: 0, changed: 0, mixed: 0, orphans: 0 }
+  const page = reportOf({
+    ...results(),
+    cells: [],
+    loops: {
+      versions: ['ai 7.0.173'],
+      loops: [
+        { title: 'streamText', cell },
+        { title: 'LibreChat’s agents', problem: 'it is not installed' },
+      ],
+    },
+  })
+  expect(page).toContain(
+    '<th scope="row">streamText</th><td>68</td><td>20</td><td>0</td><td class="failed">4</td><td>7</td><td>0</td>',
+  )
+  expect(page).toContain('LibreChat’s agents: not tried: it is not installed')
+})
+
 function results({ cpu = 'A processor', failed = [] as string[] } = {}): Results {
   return {
     environment: {

@@ -6,7 +6,7 @@ import { modesOf } from '../comparison.ts'
 import { failuresOf } from '../notes.ts'
 import type { Results } from '../results.ts'
 import { dropInsSection } from './drop-ins.ts'
-import { faults } from './faults.ts'
+import { faults, loops } from './faults.ts'
 import { figures } from './figures.ts'
 import { growthSection } from './growth.ts'
 import { Html, html } from './html.ts'
@@ -41,6 +41,7 @@ ${results.peers && peersSection(entries, results.peers)}
 ${results.dropIns && dropInsSection(results.dropIns, entries)}
 ${growthSection(entries)}
 ${results.faults && faults(results.faults)}
+${results.loops && loops(results.loops)}
 ${method(entries, results)}
 </main>
 </body>

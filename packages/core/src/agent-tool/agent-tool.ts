@@ -8,14 +8,12 @@ import type { Effect } from '../vocabulary/effect.ts'
 import { AgentError, AnswerError, ConfigError, messageOf, RunStop } from '../vocabulary/errors.ts'
 import { isRecord } from '../vocabulary/json.ts'
 import type { UserMessage } from '../vocabulary/message.ts'
-import type { DeclaredContext } from '../vocabulary/needed-context.ts'
 import { checkCount, checkOptions, checkTypes, type OptionNames } from '../vocabulary/option-checks.ts'
 import type { AgentResult } from '../vocabulary/result.ts'
-import { textInput } from '../vocabulary/text-input.ts'
+import type { DeclaredContext } from '../vocabulary/run-options.ts'
 import type { Tool } from '../vocabulary/tool.ts'
-import type { ToolSchema } from '../vocabulary/tool-schema.ts'
-import { contextWithin } from './context-within.ts'
-import { runWithin } from './nested-run.ts'
+import { type ToolSchema, textInput } from '../vocabulary/tool-schema.ts'
+import { contextWithin, runWithin } from './nested-run.ts'
 
 /** The options of `agentTool`. `Context`: the type of the agent's context. */
 export interface AgentToolOptions<Input = AgentRequest, Context = unknown> {

@@ -1,6 +1,7 @@
 /** A tool that runs two agents at once, one of which asks: its function ends with the question, while the other agent is still running. */
 
 import { call, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
+import { sleep } from '@meanwhile/tests/clock'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { agentTool, createAgent, interrupt, memoryStore, type Tool, tool } from '../index.ts'
@@ -10,8 +11,6 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 const nothing = z.object({})
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-
 /** `thinks`: how long the model of the other agent takes, in milliseconds; `works`: how long its payment takes. */
 function twoAtOnce(thinks: number, works: number) {
   const did: string[] = []

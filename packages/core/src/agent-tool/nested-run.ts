@@ -1,21 +1,22 @@
 /** Runs an agent inside a call of another run. It is saved, cancelled and aborted with that call. */
 
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { type Agent, configBehind } from '../agent.ts'
 import { nextInvocation } from '../machine/call.ts'
 import { executionWanted } from '../machine/decide-call.ts'
 import { startRun } from '../run/agent-run.ts'
 import { actorOf } from '../run/run-view.ts'
-import type { Execution } from '../state/execution.ts'
+import type { Execution } from '../state/call-outcomes.ts'
 import type { RunState } from '../state/run.ts'
 import { UserContext } from '../state/user-context.ts'
-import { AnswerError } from '../vocabulary/errors.ts'
+import type { AgentConfig } from '../vocabulary/agent-config.ts'
+import { AnswerError, ContextError } from '../vocabulary/errors.ts'
 import type { AgentEvent } from '../vocabulary/events.ts'
 import { Interrupt } from '../vocabulary/interrupt.ts'
 import type { AgentResult } from '../vocabulary/result.ts'
 import type { Beginning, RunInput } from '../vocabulary/run-options.ts'
 import type { Invocation } from '../vocabulary/saved-run.ts'
 import type { Tool, ToolContext } from '../vocabulary/tool.ts'
-import type { ContextWithin } from './context-within.ts'
 
 interface CallingTool extends Pick<Tool, 'name' | 'input'> {
   readonly events: boolean
@@ -91,4 +92,27 @@ function invocationIn(execution: Execution | undefined): Invocation | undefined 
   const { invocation, agents = 0 } = execution
   execution.agents = agents + 1
   return { ...invocation, ...(agents > 0 && { nested: agents }) }
+}
+
+/** A schema whose value all runs of the agent in one calling run share, so that it is checked only once. */
+export type ContextWithin = StandardSchemaV1<unknown, UserContext>
+
+/**
+ * Makes the context of an agent inside a call. It is checked before the calling run's first model call, like that of its own tools. Returns nothing if
+ * nothing has to be made or checked: the agent then has the context of the calling run.
+ */
+export function contextWithin(agent: AgentConfig, change?: (outer: unknown) => unknown): ContextWithin | undefined {
+  const needs = [...agent.setup.tools, ...agent.middleware].some(({ context }) => context)
+  if (!change && !needs) return undefined
+  const validate = async (outer: unknown): Promise<StandardSchemaV1.Result<UserContext>> => {
+    const value = new UserContext(change ? await change(outer) : outer)
+    try {
+      await value.checkFor(agent)
+      return { value }
+    } catch (error) {
+      if (!(error instanceof ContextError)) throw error
+      return { issues: error.issues.map(({ path, message }) => ({ path: [path], message })) }
+    }
+  }
+  return { '~standard': { version: 1, vendor: 'meanwhile', validate } }
 }

@@ -11,7 +11,7 @@ import {
   createAgent,
   memoryStore,
 } from '../index.ts'
-import { checksumOf } from './checksum.ts'
+import { checksumOf } from './checkpoint.ts'
 
 // Checkpoints of each format, as a version wrote them. They are pinned; those of a released format must never be rewritten.
 

@@ -8,14 +8,14 @@ import {
 } from '../vocabulary/checkpoint-errors.ts'
 import { type CheckpointStore, loaded } from '../vocabulary/checkpoint-store.ts'
 import { ConfigError } from '../vocabulary/errors.ts'
-import { freeze } from '../vocabulary/history.ts'
+import { hashOf } from '../vocabulary/hash.ts'
+import { freeze, messageHash } from '../vocabulary/history.ts'
 import { isRecord } from '../vocabulary/json.ts'
 import { kindOf } from '../vocabulary/message-shape.ts'
 import type { CompletedResult } from '../vocabulary/result.ts'
 import { CHECKPOINT_FORMAT, type Checkpoint } from '../vocabulary/saved-run.ts'
 import { isCount } from '../vocabulary/shape.ts'
 import { isCheckpoint } from './checkpoint-shape.ts'
-import { checksumOf } from './checksum.ts'
 
 /**
  * Returns a frozen copy of a checkpoint.
@@ -103,4 +103,14 @@ function idOf(value: unknown): string {
 function isWhole(checkpoint: Checkpoint): boolean {
   const { format, revision, checksum } = checkpoint
   return format === CHECKPOINT_FORMAT && isCount(revision) && checksumOf(checkpoint) === checksum
+}
+
+/** The checksum of all members except the revision. It detects damage, not manipulation. It does not depend on the order of the members. */
+export function checksumOf(saved: Omit<Checkpoint, 'checksum'>): string {
+  return hashOf({ ...saved, messages: saved.messages.map(messageHash), revision: undefined, checksum: undefined })
+}
+
+/** The checkpoint with its checksum. */
+export function signed(checkpoint: Omit<Checkpoint, 'checksum'>): Checkpoint {
+  return { ...checkpoint, checksum: checksumOf(checkpoint) }
 }

@@ -25,7 +25,7 @@ import {
   tool,
 } from '../index.ts'
 import { hash } from '../vocabulary/hash.ts'
-import { signed } from './checksum.ts'
+import { signed } from './checkpoint.ts'
 
 // No two calls of a run have the same key, whichever process makes them.
 

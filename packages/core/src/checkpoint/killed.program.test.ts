@@ -12,7 +12,7 @@ import { type AgentResult, CheckpointMissingError, type Message } from '../index
 // `kill -9` at any point of a run, and a resume: no call is made twice and none is lost.
 
 const PROGRAM = programAt(new URL('../../test/killed-process.ts', import.meta.url))
-const KILLS = sized({ small: 4, middle: 6, whole: 200 })
+const KILLS = sized({ small: 4, middle: 4, whole: 200 })
 
 let scratch: string
 let duration: number

@@ -5,7 +5,7 @@ import { beforeEach, expect, test, vi } from 'vitest'
 import { answersTo, tools } from '../../test/checkpoint-fixtures.ts'
 import { agentOf, FIXTURES } from '../../test/optional-members.ts'
 import { type Agent, AgentError, type Checkpoint, createAgent, messageOf } from '../index.ts'
-import { signed } from './checksum.ts'
+import { signed } from './checkpoint.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -28,7 +28,7 @@ function placesIn(value: unknown, path: readonly string[] = []): (readonly strin
 const kindOf = (value: unknown) => (value === null ? 'null' : Array.isArray(value) ? 'list' : typeof value)
 
 /** Of this many changed members one is tried. */
-const EVERY = sized({ small: 16, middle: 8, whole: 1 })
+const EVERY = sized({ small: 32, middle: 16, whole: 1 })
 
 const OTHERS: readonly unknown[] = [null, 7, 'x', true, [], [null], {}, undefined]
 

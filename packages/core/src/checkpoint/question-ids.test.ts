@@ -17,7 +17,7 @@ import {
   type Tool,
   tool,
 } from '../index.ts'
-import { signed } from './checksum.ts'
+import { signed } from './checkpoint.ts'
 
 async function pinned(): Promise<Checkpoint> {
   const file = new URL('../../test-data/checkpoints/format-1-interrupted.json', import.meta.url)

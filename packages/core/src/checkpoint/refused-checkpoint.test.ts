@@ -21,7 +21,7 @@ import {
   type Middleware,
   memoryStore,
 } from '../index.ts'
-import { checksumOf } from './checksum.ts'
+import { checksumOf } from './checkpoint.ts'
 
 const { did, all, agentOf, interrupted } = travelAgent()
 

@@ -385,7 +385,7 @@ test('interrupted, answered in parts, killed and resumed, a run ends as it would
       expect(done.toSorted()).toEqual([...new Set(done)].toSorted())
     }),
     {
-      ...propertyRuns({ small: 10, middle: 16, whole: 20_000 }),
+      ...propertyRuns({ small: 4, middle: 10, whole: 20_000 }),
       examples: FOUND.map((plan): [Plan] => [plan]),
     },
   )

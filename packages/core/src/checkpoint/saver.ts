@@ -1,18 +1,18 @@
-/** Saves a run in its store: one save at a time, always with the newest state. */
+/** Saves a run in its store: one save at a time, always with the newest state, and each undo before it begins. */
 
 import { turnIfDue } from '../flow/event-loop.ts'
+import type { Awaitable } from '../flow/flow.ts'
+import { recently } from '../flow/grace.ts'
 import { unheard } from '../flow/unheard.ts'
 import { isEnding, isLost } from '../machine/halt.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { RunState } from '../state/run.ts'
-import type { Saver } from '../state/saver.ts'
+import type { Saver, Undos } from '../state/saver.ts'
 import { CheckpointConflictError, type CheckpointError, CheckpointStoreError } from '../vocabulary/checkpoint-errors.ts'
 import { loaded } from '../vocabulary/checkpoint-store.ts'
 import type { Checkpoint, SavedUndo } from '../vocabulary/saved-run.ts'
-import { checkedCheckpoint } from './checkpoint.ts'
-import { signed } from './checksum.ts'
+import { checkedCheckpoint, signed } from './checkpoint.ts'
 import { checkpointOf } from './take.ts'
-import { RunUndos } from './undos.ts'
 
 /** The longest time in milliseconds before a save begins that nobody waits for. */
 const LATEST = 10
@@ -25,7 +25,7 @@ interface WaitingSave {
 
 export class RunSaver implements Saver<CallEntry> {
   revision = 0
-  readonly undos: RunUndos
+  readonly undos: Undos<CallEntry>
   /** The outermost run. */
   readonly #run: RunState
   /** Ends when the last save has ended. After a conflict it rejects, so that nothing more is saved. */
@@ -107,7 +107,7 @@ export class RunSaver implements Saver<CallEntry> {
       if (found === undefined) return
       const stored = checkedCheckpoint(found)
       if (stored.revision !== this.revision)
-        throw this.#lost(new CheckpointConflictError(id, this.revision, stored.revision))
+        throw this.#overtaken(new CheckpointConflictError(id, this.revision, stored.revision))
       const undos = change(stored)
       if (undos) await this.#save(signed({ ...stored, undos }))
     })
@@ -152,12 +152,12 @@ export class RunSaver implements Saver<CallEntry> {
       this.revision++
     } catch (error) {
       if (!(error instanceof CheckpointConflictError)) throw asStoreError(id, error)
-      throw this.#lost(error)
+      throw this.#overtaken(error)
     }
   }
 
   /** Another process has saved this run, so it does not continue here. */
-  #lost(conflict: CheckpointConflictError): CheckpointConflictError {
+  #overtaken(conflict: CheckpointConflictError): CheckpointConflictError {
     if (!this.#run.over) this.#run.halt.fail(conflict)
     return conflict
   }
@@ -173,4 +173,71 @@ export class RunSaver implements Saver<CallEntry> {
 export function asStoreError(id: string, cause: unknown): CheckpointError {
   if (cause instanceof CheckpointStoreError || cause instanceof CheckpointConflictError) return cause
   return new CheckpointStoreError('save', id, 'it could not be saved', { cause })
+}
+
+/** Stores each undo of a run before it begins, so that no resume repeats it and a resume can report it. */
+class RunUndos implements Undos<CallEntry> {
+  /** The outermost run. */
+  readonly #run: RunState
+  readonly #saver: RunSaver
+  /** The undos that are running, by the key of their call. */
+  readonly #running: Map<string, SavedUndo> = new Map()
+  /** The keys of calls whose undo had begun before the resume. */
+  readonly #before: Set<string> = new Set()
+
+  constructor(run: RunState, saver: RunSaver) {
+    this.#run = run
+    this.#saver = saver
+  }
+
+  hadBegun(key: string): boolean {
+    return this.#before.has(key)
+  }
+
+  async during({ key, call }: CallEntry, id: string, undo: () => Awaitable<void>): Promise<void> {
+    if (!this.#saver.isOn) return await undo()
+    const saved = { key, id, tool: call.name }
+    this.#running.set(key, saved)
+    try {
+      await recently(() =>
+        this.#saver.saveUndos((stored) => (mayUndo(stored, key) ? [...othersIn(stored, key), saved] : undefined)),
+      )
+      await undo()
+    } finally {
+      this.#running.delete(key)
+    }
+    // The undo has ended. If this cannot be stored, a resume reports it as one that may not have ended.
+    await this.#saver
+      .saveUndos((stored) => {
+        const isThere = stored.undos.some((one) => one.key === key)
+        return isThere ? [...othersIn(stored, key), { ...saved, hasEnded: true }] : undefined
+      })
+      .catch(() => undefined)
+  }
+
+  save(): readonly SavedUndo[] {
+    return [...this.#running.values()]
+  }
+
+  load(saved: readonly SavedUndo[]): void {
+    for (const { key, id, tool, hasEnded } of saved) {
+      this.#before.add(key)
+      if (hasEnded) continue
+      this.#run.history.takenIds.add(id)
+      this.#run.mayHaveHappened(id)
+      const message = `${tool}: the process ended during the undo, which is not repeated`
+      this.#run.events.warn({ code: 'compensation-failed', message, source: 'core' })
+    }
+  }
+}
+
+function othersIn({ undos }: Checkpoint, key: string): readonly SavedUndo[] {
+  return undos.filter((one) => one.key !== key)
+}
+
+/** Whether a resume from this checkpoint could undo the call. */
+function mayUndo({ calls }: Checkpoint, key: string): boolean {
+  return calls.some(
+    ({ done, runs, ...call }) => (call.key === key && done) || runs.some(({ checkpoint }) => mayUndo(checkpoint, key)),
+  )
 }

@@ -13,7 +13,7 @@ import { callsOf, textOf } from '../vocabulary/message.ts'
 import { present } from '../vocabulary/present.ts'
 import { CHECKPOINT_FORMAT, type Checkpoint, type SavedCall, type SavedSteps } from '../vocabulary/saved-run.ts'
 import { answerSchemaAt } from './answer-check.ts'
-import { signed } from './checksum.ts'
+import { signed } from './checkpoint.ts'
 
 /**
  * Returns the checkpoint of a run at this moment, as plain JSON.

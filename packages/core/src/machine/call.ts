@@ -204,14 +204,16 @@ export function eventOf(call: CallState): 'told' | 'waits' | 'dropped' {
 /**
  * Whether a discarded call is undone. `none`: nothing to undo. `due`: it has succeeded, maybe in an earlier process. `late`: it is still
  * running after its grace time, and is undone if it succeeds. Not undone: what an earlier process may have made (`unknown`), and an
- * execution that goes on while nothing waits for it (`lost`).
+ * execution that goes on while nothing waits for it (`abandoned`).
  */
-export function undoOf(call: CallState): 'none' | 'due' | 'late' | 'unknown' | 'lost' | NonNullable<CallState['undo']> {
+export function undoOf(
+  call: CallState,
+): 'none' | 'due' | 'late' | 'unknown' | 'abandoned' | NonNullable<CallState['undo']> {
   if (call.undo) return call.undo
   if (call.fate !== 'discarded' || !call.tool?.isReversible || call.course === 'begun') return 'none'
   if (call.isDone) return 'due'
   if (call.isUnknown) return 'unknown'
-  if (hasAbandoned(call)) return 'lost'
+  if (hasAbandoned(call)) return 'abandoned'
   return call.isAbandoned ? 'late' : 'none'
 }
 

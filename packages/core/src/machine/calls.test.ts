@@ -67,7 +67,6 @@ function comes(calls: Calls, { number, executions }: CallState, stage: Stage, do
     calls,
     facts.movedTo(callOf(calls, number), invocation, stage, stage === 'judged' ? does : undefined),
   )
-  table.callChanged(calls, number)
   if (stage === 'judged') beginsToWait(calls, arrived(number, invocation))
 }
 
@@ -244,7 +243,7 @@ const lookedAt = (calls: Calls) => [...calls.waiting].filter((one) => mustLook(c
 test('of a thousand executions that wait for each other, only those that wait for what has changed are examined (MA12)', () => {
   const calls = line(1_000)
   expect([calls.waiting.size, lookedAt(calls)]).toEqual([999, []])
-  table.callChanged(calls, 500)
+  table.putAtEnd(calls, 500)
   // This one is still waiting, and the next one waits for it.
   expect(lookedAt(calls)).toEqual([500, 501])
   advanced(calls)
@@ -265,7 +264,7 @@ test('an execution that waits only for a slot of its tool is not examined until 
   expect(mustLook(calls, waiting)).toBe(false)
   // Meanwhile its tool holds nothing of the run.
   expect(calls.slotsTaken).toBe(0)
-  table.callChanged(calls, 1)
+  table.decideCall(calls, facts.settled(callOf(calls, 1), 'result'))
   expect(mustLook(calls, waiting)).toBe(true)
 })
 

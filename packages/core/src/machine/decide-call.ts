@@ -59,10 +59,6 @@ export function withContent(call: CallState, content: number): CallState {
   return { ...call, content }
 }
 
-export function withChild(call: CallState, child: number): CallState {
-  return { ...call, children: [...call.children, child] }
-}
-
 /** The call is committed: its model call succeeded and requests it. Both times are in `performance.now()`. */
 export function committed<Call extends HasFate>(call: Call, requestedAt: number, modelEnded?: number): Call {
   return call.fate === 'provisional' ? { ...call, fate: 'committed', requestedAt, modelEnded } : call

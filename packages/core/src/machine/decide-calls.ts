@@ -3,29 +3,20 @@
 import type { DiscardCause } from '../vocabulary/events.ts'
 import { type CallState, hasSettled, hasSlot } from './call.ts'
 import { type Calls, callOf, isInputOpen, needsSlot } from './calls.ts'
-import {
-  aborted,
-  alsoRequestedBy,
-  committed,
-  discarded,
-  hidden,
-  kept,
-  renamed,
-  told,
-  undoing,
-  withChild,
-} from './decide-call.ts'
+import { aborted, alsoRequestedBy, committed, discarded, hidden, kept, renamed, told, undoing } from './decide-call.ts'
 
-/** Stores a state that decide-call.ts has made. Returns whether it differs from the stored one. */
+/** Stores a state that decide-call.ts has made, and notes what that changes for others. Returns whether it differs from the stored one. */
 export function decideCall(calls: Calls, after: CallState): boolean {
   const { number } = after
   const before = callOf(calls, number)
   if (after === before) return false
   calls.all.set(number, after)
-  if (after.executions !== before.executions || after.course !== before.course) {
+  const hasMoved = after.executions !== before.executions || after.course !== before.course
+  if (hasMoved) {
     calls.slotsTaken += slotsOf(after) - slotsOf(before)
     countInner(calls, after, Number(hasInnerSlot(after)) - Number(hasInnerSlot(before)))
   }
+  if (hasMoved || after.fate !== before.fate) callChanged(calls, number)
   return true
 }
 
@@ -46,7 +37,7 @@ function countInner({ innerSlotsTaken }: Calls, { maker }: CallState, by: number
   else innerSlotsTaken.delete(maker)
 }
 
-/** Something about a call has changed: executions that it blocks must be examined again. */
+/** What a call blocks has changed: the executions that wait for it must be examined again. Its own state is noted by {@link decideCall}. */
 export function callChanged(calls: Calls, number: number): void {
   if (calls.waiting.size > 0) calls.changedIn.set(number, ++calls.version)
 }
@@ -93,8 +84,8 @@ export function callMade(calls: Calls, call: Omit<CallState, 'number' | 'childre
   if (needsSlot(call)) calls.order.push(number)
   if (call.maker !== undefined) calls.inner.add(number)
   // A maker may still be running after the run has forgotten it.
-  if (call.maker !== undefined && calls.all.has(call.maker))
-    decideCall(calls, withChild(callOf(calls, call.maker), number))
+  const maker = calls.all.get(call.maker ?? 0)
+  if (maker) decideCall(calls, { ...maker, children: [...maker.children, number] })
   callChanged(calls, number)
   return number
 }
@@ -164,7 +155,6 @@ export function callCommitted(
   const commit = (one: number) => {
     movedToEnd(calls, one)
     if (!decideCall(calls, committed(callOf(calls, one), at, modelEnded))) return
-    callChanged(calls, one)
     all.add(one)
     for (const child of callOf(calls, one).children) commit(child)
   }
@@ -175,7 +165,6 @@ export function callCommitted(
 /** Nothing requests a call any more: discards it and its inner calls. Returns those that became discarded, innermost first. */
 export function callDiscarded(calls: Calls, number: number, cause: DiscardCause): readonly number[] {
   if (!decideCall(calls, discarded(callOf(calls, number), cause))) return []
-  callChanged(calls, number)
   return [...callOf(calls, number).children.flatMap((child) => callDiscarded(calls, child, cause)), number]
 }
 

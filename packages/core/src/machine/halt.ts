@@ -80,7 +80,7 @@ export function runsOn({ stop }: Halt): boolean {
   return !stop || stop === 'pause'
 }
 
-/** Whether the run is lost, so that no resume can continue it. */
+/** Whether the run is lost: it has failed or was aborted, so no resume can continue it from this state. */
 export function isLost({ stop }: Halt): boolean {
   return stop === 'abort' || stop === 'failure'
 }

@@ -1,7 +1,7 @@
 /** Describes what is wrong with a value that a hook returns or a wrap passes on, because JavaScript callers have no types. */
 
+import { inputProblem } from '../vocabulary/call-limits.ts'
 import { isHistory, isMessage } from '../vocabulary/history.ts'
-import { inputProblem } from '../vocabulary/input-limits.ts'
 import { isRecord } from '../vocabulary/json.ts'
 import {
   type AssistantMessage,

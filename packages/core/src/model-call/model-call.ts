@@ -9,16 +9,21 @@ import { checkedRequest, messageProblem, usedProblem, WRAP_MODEL_EVENTS } from '
 import type { RunState } from '../state/run.ts'
 import { attemptOver, callAnnounced, callWritten, readerShown } from '../tool-call/streamed-calls.ts'
 import { namesOf } from '../vocabulary/aliases.ts'
+import { boundedAnswer } from '../vocabulary/call-limits.ts'
 import { RunCancelled } from '../vocabulary/errors.ts'
 import type { AttemptFailed, CustomEvent, DiscardCause } from '../vocabulary/events.ts'
 import { ReadOnlySet } from '../vocabulary/frozen.ts'
 import { freeze, isAssistantMessage } from '../vocabulary/history.ts'
-import { boundedAnswer } from '../vocabulary/input-limits.ts'
-import { type AssistantMessage, callsOf, type ToolCall, withFittingReason } from '../vocabulary/message.ts'
+import {
+  type AssistantMessage,
+  callsOf,
+  partialMessage,
+  type ToolCall,
+  withFittingReason,
+} from '../vocabulary/message.ts'
 import type { Model, ModelEvent, ModelRequest } from '../vocabulary/model.ts'
 import { ModelError } from '../vocabulary/model-errors.ts'
 import { type AttemptObserver, announcedCall, attemptFlow, type WrapModelEvent } from './attempt.ts'
-import { PartialResponse } from './partial-response.ts'
 
 export interface ModelAnswer {
   readonly message: AssistantMessage
@@ -229,4 +234,26 @@ export function requestOf(run: RunState): ModelRequest {
     takenIds: history.ids,
     signal: run.halt.nextRequest(),
   })
+}
+
+/** What an attempt has written so far. If the run is cancelled during a model call, its history keeps this. */
+class PartialResponse {
+  /** A text as a list of deltas, or a complete call. */
+  readonly #parts: (string[] | ToolCall)[] = []
+
+  /** Adds the event. Reasoning is not kept, because its signature comes at its end; nor are calls that the provider runs itself. */
+  add(event: WrapModelEvent): void {
+    if (event.type === 'text-delta') {
+      const last = this.#parts.at(-1)
+      if (Array.isArray(last)) last.push(event.delta)
+      else this.#parts.push([event.delta])
+    } else if (event.type === 'tool-call' && event.call.providerResult === undefined) this.#parts.push(event.call)
+  }
+
+  /** `undefined` if there was neither text nor a call. */
+  get message(): AssistantMessage | undefined {
+    return partialMessage(
+      this.#parts.map((part) => (Array.isArray(part) ? { type: 'text', text: part.join('') } : part)),
+    )
+  }
 }

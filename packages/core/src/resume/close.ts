@@ -1,9 +1,7 @@
 /** Closes a run that has stopped and will not continue. Each open call, and open background work, gets a result with the reason. */
 
-import { checkpointFrom, hasFinalAnswer, stored } from '../checkpoint/checkpoint.ts'
-import { signed } from '../checkpoint/checksum.ts'
+import { checkpointFrom, hasFinalAnswer, signed, stored } from '../checkpoint/checkpoint.ts'
 import { asStoreError } from '../checkpoint/saver.ts'
-import { partialMessage } from '../model-call/partial-response.ts'
 import { inWordsOf } from '../tool-call/history-results.ts'
 import { mayHaveHappenedText, resultNotice, textMessage } from '../tool-call/no-result-message.ts'
 import { insideText, type StoppedCall, stoppedCalls, withInner } from '../tool-call/stopped-calls.ts'
@@ -12,7 +10,7 @@ import { CheckpointError } from '../vocabulary/checkpoint-errors.ts'
 import { type CheckpointStore, checkStore } from '../vocabulary/checkpoint-store.ts'
 import { freezePlain } from '../vocabulary/frozen.ts'
 import { openCalls } from '../vocabulary/history.ts'
-import type { Message, ToolCall, ToolMessage } from '../vocabulary/message.ts'
+import { type Message, partialMessage, type ToolCall, type ToolMessage } from '../vocabulary/message.ts'
 import { checkOptions, checkTypes, type OptionNames } from '../vocabulary/option-checks.ts'
 import type { CancelledResult } from '../vocabulary/result.ts'
 import type { Checkpoint, SavedCall } from '../vocabulary/saved-run.ts'
@@ -44,7 +42,7 @@ export async function closeRun(
   if (hasFinalAnswer(checkpoint))
     throw new CheckpointError(runId, 'its run has its final answer: agent.resume returns it')
   const stopped = stoppedCalls(checkpoint)
-  const unknown = [...new Set([...checkpoint.unknown, ...lostIn(stopped)])]
+  const unknown = [...new Set([...checkpoint.unknown, ...unknownIn(stopped)])]
   const byId = new Map(stopped.map((one) => [one.id, one]))
   const closing = (call: ToolCall) => closingMessage(call, byId.get(call.id), checkpoint.status, reason)
   const works = checkpoint.calls.flatMap((one) =>
@@ -91,8 +89,8 @@ async function saved(store: CheckpointStore, closed: Checkpoint, expected: numbe
 type Work = SavedCall & { readonly message: ToolMessage }
 
 /** The ids of calls that may have changed something and whose result the model has not read, relative to the outermost run. */
-function lostIn(calls: readonly StoppedCall[]): string[] {
-  return withInner(calls).flatMap(({ id, isLost }) => (isLost ? [id] : []))
+function unknownIn(calls: readonly StoppedCall[]): string[] {
+  return withInner(calls).flatMap(({ id, isUnknown }) => (isUnknown ? [id] : []))
 }
 
 /** The result of a call that has none: the reason, and what may have happened. */
@@ -102,7 +100,7 @@ function closingMessage(
   status: Checkpoint['status'],
   reason: string,
 ): ToolMessage {
-  const mayHaveHappened = stopped && lostIn([stopped]).length > 0
+  const mayHaveHappened = stopped && unknownIn([stopped]).length > 0
   const text = mayHaveHappened ? `${mayHaveHappenedText(status === 'cancelled')} ${reason}` : reason
   return textMessage(call, text + insideText(stopped?.inside ?? []), true)
 }

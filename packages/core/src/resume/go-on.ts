@@ -3,23 +3,26 @@
 import { resumeWork } from '../background/background.ts'
 import { checkAnswers } from '../checkpoint/answer-check.ts'
 import { agentText, checkpointFrom, hasFinalAnswer, stored } from '../checkpoint/checkpoint.ts'
-import { stepsLoaded } from '../machine/saved-state.ts'
-import { partialMessage } from '../model-call/partial-response.ts'
+import { unheard } from '../flow/unheard.ts'
+import { marked } from '../machine/decide-call.ts'
+import { goesOn, stepsLoaded } from '../machine/saved-state.ts'
 import { addressOf, askerOf, isInside, isNested } from '../state/address.ts'
+import { CallEntry } from '../state/call-entry.ts'
 import { withAnswers } from '../state/call-outcomes.ts'
 import type { RunState } from '../state/run.ts'
 import type { Answer } from '../state/run-steps.ts'
 import { discard, undoWhenOver } from '../tool-call/commit-or-discard.ts'
-import { findTool } from '../vocabulary/aliases.ts'
+import { settleAs } from '../tool-call/history-results.ts'
+import { mayHaveHappenedText, textMessage } from '../tool-call/no-result-message.ts'
+import { findTool, resolveAliases } from '../vocabulary/aliases.ts'
 import { CheckpointMismatchError } from '../vocabulary/checkpoint-errors.ts'
 import { AgentError, ConfigError, UnknownInterruptError } from '../vocabulary/errors.ts'
 import { freeze, openCalls } from '../vocabulary/history.ts'
 import { type Address, type Answers, Interrupt, type PendingInterrupt } from '../vocabulary/interrupt.ts'
 import { copiedJson, isRecord } from '../vocabulary/json.ts'
-import type { Json } from '../vocabulary/message.ts'
+import { type Json, partialMessage } from '../vocabulary/message.ts'
 import type { Resumption } from '../vocabulary/run-options.ts'
-import type { Checkpoint, Resumed } from '../vocabulary/saved-run.ts'
-import { restoreCalls, resumeCall } from './restore-calls.ts'
+import type { Checkpoint, Resumed, SavedCall } from '../vocabulary/saved-run.ts'
 
 /**
  * Restores the state of a checkpoint in a run, except for its calls: {@link claim} restores those when the set-up is known.
@@ -80,15 +83,15 @@ export async function load(run: RunState, { from, answers, rerun }: Resumption):
  * @throws {CheckpointConflictError} Another process has resumed the checkpoint.
  */
 export async function claim(run: RunState, { checkpoint, answers }: Resumed): Promise<void> {
-  const isLost = (name: string) => checkpoint.tools.includes(name) && !findTool(run.setup.tools, name)
+  const isMissing = (name: string) => checkpoint.tools.includes(name) && !findTool(run.setup.tools, name)
   const unsettled = checkpoint.calls.flatMap((one) => (one.message || one.fate !== 'committed' ? [] : [one.call]))
   const settled = new Set(checkpoint.calls.flatMap(({ id, message }) => (message ? [id] : [])))
   const unanswered = openCalls(run.history.messages).filter(({ id }) => !settled.has(id))
-  const lost = [...unanswered, ...unsettled].find(({ name }) => isLost(name))
-  if (lost)
+  const missing = [...unanswered, ...unsettled].find(({ name }) => isMissing(name))
+  if (missing)
     throw new CheckpointMismatchError(
       run.id,
-      `${agentText(run.config.name)} has no tool ${lost.name}, which call ${lost.id} needs`,
+      `${agentText(run.config.name)} has no tool ${missing.name}, which call ${missing.id} needs`,
     )
   try {
     await checkAnswers(checkpoint.interrupts, answers, { tools: run.setup.tools })
@@ -153,4 +156,64 @@ function loadSteps({ steps, history }: RunState, { steps: saved }: Checkpoint): 
   if (candidate !== undefined) steps.offer = history.messages[candidate] as Answer
   if (text !== undefined) steps.partial = partialMessage([{ type: 'text', text }])
   if (feedback !== undefined) steps.rejection = { feedback }
+}
+
+/** Adds the calls of a checkpoint to the table, in their order. This starts none of them. */
+export function restoreCalls(run: RunState, calls: readonly SavedCall[]): readonly CallEntry[] {
+  const { table } = run.calls
+  const unoffered = run.steps.state.current?.unoffered ?? []
+  const entries: CallEntry[] = []
+  const byKey = new Map<string, CallEntry>()
+  for (const saved of calls) {
+    const { id, key, message } = saved
+    const call = freeze(resolveAliases(saved.call, run.setup.tools))
+    run.history.takenIds.add(id).add(call.id)
+    const entry = new CallEntry(table, {
+      key,
+      call,
+      tool: !saved.maker && unoffered.includes(id) ? undefined : findTool(run.setup.tools, call.name),
+      step: saved.step,
+      parent: run.context,
+      maker: byKey.get(saved.maker ?? ''),
+      caller: run.caller,
+      saved,
+    })
+    entries.push(entry)
+    if (!saved.isWork) {
+      byKey.set(key, entry)
+      table.add(entry)
+    }
+    if (message) settleAs(entry, { ...message, name: call.name })
+  }
+  return entries
+}
+
+/** Restores a call without a result: it runs again when requested, or stays open for an answer, or counts as one that may have happened. */
+export function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answers }: Resumed): void {
+  const address = addressOf(run, entry)
+  const pending = checkpoint.interrupts.filter((one) => isInside(one.address, address))
+  const first = pending.some(({ id }) => id in answers) ? undefined : pending[0]
+  switch (goesOn(entry.state, first !== undefined, run.rerun)) {
+    case 'open':
+      if (first) stayOpen(entry, first, first.address.slice(address.length))
+      break
+    case 'again':
+      entry.decide(marked(entry.state, 'isRerun'))
+      break
+    case 'unknown': {
+      const text = mayHaveHappenedText(checkpoint.status === 'cancelled')
+      if (!entry.discarded) settleAs(entry, textMessage({ ...entry.call, id: entry.id }, text, true))
+      entry.decide(marked(entry.state, 'isUnknown'))
+      run.mayHaveHappened(entry.id)
+    }
+  }
+}
+
+/** Keeps a call open whose question has no answer yet. `asker`: the path from the call to the tool or middleware that asks. */
+function stayOpen(entry: CallEntry, { payload, answerSchema }: PendingInterrupt, asker: Address): void {
+  const stopped = new Interrupt(payload, answerSchema)
+  if (asker.every((part) => 'middleware' in part)) entry.ask(stopped, askerOf(asker).by)
+  else entry.relay(stopped)
+  entry.settle({ stopped })
+  entry.promise = unheard(Promise.reject(stopped))
 }

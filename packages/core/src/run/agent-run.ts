@@ -1,21 +1,33 @@
-/** Starts a run and returns the object that its caller controls it with. */
+/** Starts a run, executes it from its input or checkpoint to its result, and returns the object that its caller controls it with. */
 
-import { hasFinalAnswer, idFrom } from '../checkpoint/checkpoint.ts'
+import { hasFinalAnswer, idFrom, resultIn } from '../checkpoint/checkpoint.ts'
 import { checkpointOf } from '../checkpoint/take.ts'
+import { follow } from '../flow/follow.ts'
 import { unheard } from '../flow/unheard.ts'
 import { inboxClosed } from '../machine/steps.ts'
+import { claim, load } from '../resume/go-on.ts'
 import { type Nesting, RunState, type RunWork } from '../state/run.ts'
 import { cancelCall, statusOf } from '../tool-call/calls-by-id.ts'
 import type { AgentConfig } from '../vocabulary/agent-config.ts'
 import { type CancelOptions, checkedCancel } from '../vocabulary/cancel.ts'
-import { RunAbortedError } from '../vocabulary/errors.ts'
+import { RunAbortedError, RunStop } from '../vocabulary/errors.ts'
 import type { AgentEvent, PathPart } from '../vocabulary/events.ts'
+import { inputMessages } from '../vocabulary/history.ts'
 import type { UserMessage } from '../vocabulary/message.ts'
-import type { AgentResult } from '../vocabulary/result.ts'
-import type { Beginning, ResumeOptions, RunOptions } from '../vocabulary/run-options.ts'
+import type { AgentResult, CompletedResult } from '../vocabulary/result.ts'
+import {
+  type Beginning,
+  checkRunOptions,
+  type ResumeOptions,
+  type Resumption,
+  type RunOptions,
+} from '../vocabulary/run-options.ts'
 import type { ToolStatus } from '../vocabulary/tool-status.ts'
+import { completed, end, failed, stopped } from './endings.ts'
 import { EventBuffer } from './event-buffer.ts'
-import { wholeRun } from './whole-run.ts'
+import { beginRun, endRun, runSetupHooks } from './hooks.ts'
+import { withOwnTools } from './set-up.ts'
+import { wrappedLoop } from './wrapped-loop.ts'
 
 /** A running run. It continues whether its events are read or not. Its events can be read once; a reader that stops before the end aborts the run. */
 export interface AgentRun<Output = unknown> extends AsyncIterable<AgentEvent> {
@@ -163,4 +175,59 @@ function readOnce(buffer: EventBuffer | undefined, left: () => Promise<void>): (
       },
     }
   }
+}
+
+async function wholeRun(run: RunState, beginning: Beginning, options: ResumeOptions): Promise<AgentResult> {
+  const { signal } = options
+  const abort = () => run.halt.fail(new RunAbortedError(signal?.reason))
+  let unfollow = () => {}
+  const ends: (() => void)[] = []
+  try {
+    checkRunOptions(options, 'resume' in beginning)
+    if (signal) unfollow = follow(signal, abort)
+    if ('input' in beginning) run.history.begin({ messages: inputMessages(beginning.input) })
+    if (signal?.aborted) abort()
+    run.signal.throwIfAborted()
+    const ready = 'resume' in beginning ? restored(run, beginning.resume) : run.userContext.checkFor(run.config)
+    const kept = ready && (await run.halt.until<CompletedResult | undefined>(ready))
+    run.events.push({ type: 'run-start', ...('resume' in beginning && { resumed: true }) }, true)
+    if (kept) {
+      end(run)
+      return kept as AgentResult
+    }
+    run.unlock()
+    run.signal.throwIfAborted()
+    beginRun(run, ends)
+    // Without an output schema the output is absent, and of the type `unknown`.
+    return (await completed(run, await run.halt.until(work(run)))) as AgentResult
+  } catch (thrown) {
+    const error = run.signal.aborted ? run.halt.reason : thrown
+    if (!(error instanceof RunStop) || run.halt.state.phase === 'loading') return await failed(run, error)
+    return await stopped(run, error).catch((thrown: unknown) => failed(run, run.halt.failure ?? thrown))
+  } finally {
+    run.halt.close()
+    unfollow()
+    endRun(ends)
+  }
+}
+
+/** Restores the state of a checkpoint. Returns the result if the run had already completed. */
+async function restored(run: RunState, resume: Resumption): Promise<CompletedResult | undefined> {
+  const checkpoint = await load(run, resume)
+  run.telemetry.resumes(checkpoint.trace, checkpoint.conversationId)
+  return resultIn(checkpoint)
+}
+
+/** Makes the set-up, then runs the steps. */
+async function work(run: RunState): Promise<CompletedResult> {
+  const setup = withOwnTools(await runSetupHooks(run))
+  const checking = run.userContext.check(setup.tools)
+  if (checking) await checking
+  run.setup = setup
+  const { resumed } = run
+  if (resumed) await claim(run, resumed)
+  // The span of a resumed run links to the earlier span, which has instructions and input, if that is a span of the run.
+  if (!resumed?.checkpoint.trace || resumed.checkpoint.steps.begun === 0)
+    run.telemetry.begins({ instructions: run.setup.instructions, messages: run.history.messages })
+  return await wrappedLoop(run)
 }

@@ -1,4 +1,5 @@
 import { respond, say, think } from '@meanwhile/assemble/testing'
+import { sleep } from '@meanwhile/tests/clock'
 import { expect, test } from 'vitest'
 import {
   answer,
@@ -8,7 +9,6 @@ import {
   ended,
   named,
   resumed,
-  sleep,
   start,
   toolOf,
   undisturbed,

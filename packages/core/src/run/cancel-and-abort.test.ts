@@ -1,18 +1,8 @@
 import { respond, wait } from '@meanwhile/assemble/testing'
+import { sleep } from '@meanwhile/tests/clock'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import {
-  answer,
-  at,
-  briefly,
-  cancelledRuns,
-  ended,
-  modelOf,
-  named,
-  sleep,
-  start,
-  toolOf,
-} from '../../test/cancelled-runs.ts'
+import { answer, at, briefly, cancelledRuns, ended, modelOf, named, start, toolOf } from '../../test/cancelled-runs.ts'
 import { early } from '../../test/early-calls.ts'
 import { resultsIn } from '../../test/results.ts'
 import { type Checkpoint, createAgent, type Middleware, memoryStore, RunAbortedError, tool } from '../index.ts'
@@ -36,7 +26,7 @@ test.each(['now', 'after-model', 'after-tools'] as const)(
     expect(await cancelled).toEqual({ status: 'aborted' })
     expect(await store.load(started.run.id)).toEqual(before)
     expect(before).toMatchObject({ status: 'running' })
-    // The history of the error has a result for each call, and the reader saw it once (A24, B6).
+    // The history of the error has a result for each call, and the reader saw it once.
     expect(resultsIn((error as RunAbortedError).messages)).toHaveLength(1)
     expect(briefly(events).filter((line) => line.startsWith('tool-end'))).toEqual(['tool-end stubborn'])
   },

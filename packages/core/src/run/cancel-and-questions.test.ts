@@ -1,17 +1,7 @@
 import { respond } from '@meanwhile/assemble/testing'
+import { sleep } from '@meanwhile/tests/clock'
 import { expect, test } from 'vitest'
-import {
-  answer,
-  at,
-  briefly,
-  cancelledRuns,
-  ended,
-  named,
-  resumed,
-  sleep,
-  start,
-  toolOf,
-} from '../../test/cancelled-runs.ts'
+import { answer, at, briefly, cancelledRuns, ended, named, resumed, start, toolOf } from '../../test/cancelled-runs.ts'
 import { resultsIn } from '../../test/results.ts'
 import { interrupt, type Middleware } from '../index.ts'
 

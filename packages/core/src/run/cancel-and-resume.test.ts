@@ -1,4 +1,6 @@
 import { call, end, respond, say } from '@meanwhile/assemble/testing'
+import { sleep } from '@meanwhile/tests/clock'
+import { sized } from '@meanwhile/tests/size'
 import { expect, test } from 'vitest'
 import {
   answer,
@@ -8,7 +10,6 @@ import {
   ended,
   named,
   resumed,
-  sleep,
   start,
   toolOf,
   undisturbed,
@@ -49,6 +50,9 @@ test('a run that a refused call cancels while it is running reports the refusal 
   expect(ends).toMatchObject([{ callId: 'hold' }])
 })
 
+/** Milliseconds between two moments of a cancel. */
+const BETWEEN = sized({ small: 15, middle: 5, whole: 1 })
+
 test('at whatever millisecond a run is cancelled, the resumed one has the transcript of the undisturbed run (K4, K5, K15)', {
   timeout: 60_000,
 }, async () => {
@@ -66,7 +70,7 @@ test('at whatever millisecond a run is cancelled, the resumed one has the transc
   })
   const expected = await undisturbed(responses, options())
   for (const mode of ['now', 'after-model', 'after-tools'] as const) {
-    for (let moment = 0; moment <= 260; moment += 5) {
+    for (let moment = 0; moment <= 260; moment += BETWEEN) {
       const started = start(responses, options())
       await at(moment)
       void started.run.cancel({ at: mode })

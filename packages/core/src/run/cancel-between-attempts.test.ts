@@ -1,6 +1,7 @@
 import { fail, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
+import { sleep } from '@meanwhile/tests/clock'
 import { expect, test, vi } from 'vitest'
-import { answer, at, brief, briefly, cancelledRuns, ended, resumed, sleep, start } from '../../test/cancelled-runs.ts'
+import { answer, at, brief, briefly, cancelledRuns, ended, resumed, start } from '../../test/cancelled-runs.ts'
 import type { Middleware, Model } from '../index.ts'
 
 cancelledRuns()

@@ -1,6 +1,7 @@
 import { collect, respond } from '@meanwhile/assemble/testing'
+import { sleep } from '@meanwhile/tests/clock'
 import { expect, test, vi } from 'vitest'
-import { answer, at, cancelledRuns, ended, modelOf, named, sleep, start, toolOf } from '../../test/cancelled-runs.ts'
+import { answer, at, cancelledRuns, ended, modelOf, named, start, toolOf } from '../../test/cancelled-runs.ts'
 import { type CancelMode, CheckpointStoreError, createAgent, type Middleware } from '../index.ts'
 
 const { log, work } = cancelledRuns()

@@ -1,16 +1,7 @@
 import { collect, respond } from '@meanwhile/assemble/testing'
+import { sleep } from '@meanwhile/tests/clock'
 import { expect, test, vi } from 'vitest'
-import {
-  answer,
-  at,
-  cancelledRuns,
-  ended,
-  named,
-  resumed,
-  sleep,
-  start,
-  undisturbed,
-} from '../../test/cancelled-runs.ts'
+import { answer, at, cancelledRuns, ended, named, resumed, start, undisturbed } from '../../test/cancelled-runs.ts'
 import { CUT_OFF, NOT_STARTED, resultsIn } from '../../test/results.ts'
 import { type Checkpoint, type Middleware, memoryStore, type RunAbortedError } from '../index.ts'
 

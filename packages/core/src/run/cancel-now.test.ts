@@ -1,4 +1,5 @@
 import { respond, say } from '@meanwhile/assemble/testing'
+import { sleep } from '@meanwhile/tests/clock'
 import { expect, test } from 'vitest'
 import {
   answer,
@@ -9,7 +10,6 @@ import {
   ended,
   named,
   resumed,
-  sleep,
   start,
   toolOf,
   undisturbed,

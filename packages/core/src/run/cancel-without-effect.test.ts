@@ -1,6 +1,7 @@
 import { fail, respond } from '@meanwhile/assemble/testing'
+import { sleep } from '@meanwhile/tests/clock'
 import { expect, test } from 'vitest'
-import { answer, at, cancelledRuns, ended, named, sleep, start, toolOf } from '../../test/cancelled-runs.ts'
+import { answer, at, cancelledRuns, ended, named, start, toolOf } from '../../test/cancelled-runs.ts'
 import { type CancelMode, type Checkpoint, memoryStore } from '../index.ts'
 
 const { work } = cancelledRuns()

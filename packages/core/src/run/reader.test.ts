@@ -4,6 +4,7 @@ import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
 import {
+  AgentError,
   type AgentEvent,
   type AgentRun,
   createAgent,
@@ -123,6 +124,20 @@ test.each(Object.keys(LEAVE))('a reader that leaves a running tool by %s aborts 
   await turn()
   expect(unhandled).toEqual([])
   expect(vi.getTimerCount()).toBe(0)
+})
+
+test('a reader that throws when a tool has ended leaves its result in the history of the error (B10)', async () => {
+  const send = tool({ name: 'send', description: 'Sends', input: z.object({}), execute: () => 'Sent.' })
+  const run = createAgent({
+    model: scriptedModel([respond(call('send')), respond(say('Done'))]),
+    tools: [send],
+  }).stream('go')
+  await LEAVE.throw?.(run, 'tool-end')
+  const error: unknown = await run.result.catch((error: unknown) => error)
+  expect(error).toBeInstanceOf(RunAbortedError)
+  const history = error instanceof AgentError ? (error.messages ?? []) : []
+  expect(history.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
+  expect(history.at(-1)?.content).toEqual([{ type: 'text', text: 'Sent.' }])
 })
 
 test('a reader that waits for an event when it is closed receives none (B10)', async () => {

@@ -162,8 +162,8 @@ class RunView implements Run {
   get #isOver(): boolean {
     const { call, execution } = this.#actor
     if (!call) return false
-    const isLost = execution && hasAbandoned(call.state, execution.invocation)
-    return isLost || call.settled || call.discarded !== undefined
+    const isAbandoned = execution && hasAbandoned(call.state, execution.invocation)
+    return isAbandoned || call.settled || call.discarded !== undefined
   }
 }
 

@@ -253,7 +253,7 @@ test('messages that were not read are in the checkpoint, and the resume reads th
     const { result: final } = await ended(collect(again))
     const made = ['assistant', 'tool a', 'tool b']
     const waited = ['user Wait', ...(mode === 'now' ? [] : ['user More']), 'user Last']
-    // The model is called again, and messages that were sent meanwhile come before that (P8).
+    // The model is called again, and messages that were sent meanwhile come before that.
     const rest = mode === 'now' ? [...waited, ...made] : [...made, ...waited]
     expect(said(final?.messages)).toEqual(['user Go', ...rest, 'assistant Both.'])
   }

@@ -5,9 +5,9 @@ import { tool } from '../vocabulary/define-tool.ts'
 import { ConfigError } from '../vocabulary/errors.ts'
 import { textOf } from '../vocabulary/message.ts'
 import { present } from '../vocabulary/present.ts'
-import { textInput } from '../vocabulary/text-input.ts'
 import type { Tool, ToolContext } from '../vocabulary/tool.ts'
 import { UnknownCallError } from '../vocabulary/tool-errors.ts'
+import { textInput } from '../vocabulary/tool-schema.ts'
 import { stateOf } from './run-view.ts'
 
 /** The tools of an agent, plus this one if any of them works in the background. Throws {@link ConfigError} if its name is taken. */

@@ -319,6 +319,6 @@ test('whatever names, limits, fails and ends what: all rules hold, no slot is id
       }
       expect([broken, atWork.size, vi.getTimerCount()]).toEqual([[], 0, 0])
     }),
-    propertyRuns({ small: 15, middle: 24, whole: 10_000 }),
+    propertyRuns({ small: 6, middle: 15, whole: 10_000 }),
   )
 })

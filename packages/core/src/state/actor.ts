@@ -4,7 +4,7 @@ import type { Context } from '@opentelemetry/api'
 import type { LazyController } from '../flow/follow.ts'
 import { MiddlewareError } from '../vocabulary/errors.ts'
 import type { CallEntry } from './call-entry.ts'
-import type { Execution } from './execution.ts'
+import type { Execution } from './call-outcomes.ts'
 
 /** What acts: its context, its name, the call it works for, if any, and whether it is outside the steps. */
 export interface Actor {

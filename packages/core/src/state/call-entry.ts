@@ -18,9 +18,8 @@ import type { SavedCall } from '../vocabulary/saved-run.ts'
 import type { Tool } from '../vocabulary/tool.ts'
 import { NotCancelableError, ToolCancelledError } from '../vocabulary/tool-errors.ts'
 import { atEndOf, type Bounds, factsOf } from './call-effect.ts'
-import { CallOutcomes, type Ending } from './call-outcomes.ts'
+import { CallOutcomes, type Ending, type Execution } from './call-outcomes.ts'
 import { CallStatus } from './call-status.ts'
-import type { Execution } from './execution.ts'
 import type { Rest } from './rest.ts'
 import { type Seat, seatFor } from './tool-limit.ts'
 import type { Turns } from './turns.ts'
@@ -218,7 +217,7 @@ export class CallEntry {
   }
 
   /** The stop of its run, if it came while the call waited for its commit. Then its outcome is dropped, and the call stays open. */
-  get dropped(): RunStop | undefined {
+  get parkedBy(): RunStop | undefined {
     return this.state.isParked ? this.state.metStop : undefined
   }
 

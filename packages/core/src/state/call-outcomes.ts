@@ -1,10 +1,12 @@
-/** Keeps the outcomes of a call's executions, and the runs of agents in executions without an outcome, for checkpoints. */
+/** Keeps what is known of a call's executions: their handles, and for checkpoints their outcomes and the runs of agents in those without one. */
 
 import { isSame, isSameExecution, type KnownOutcome, savedFor } from '../machine/invocation.ts'
+import type { ExecutionFacts } from '../telemetry/around.ts'
 import type { RunStop } from '../vocabulary/errors.ts'
 import type { Answers, PendingInterrupt } from '../vocabulary/interrupt.ts'
 import type { ToolMessage } from '../vocabulary/message.ts'
 import type { Checkpoint, Invocation, Outcome, SavedCall, SavedOutcome, SavedRun } from '../vocabulary/saved-run.ts'
+import type { Wait } from './rest.ts'
 
 /** The run of an agent in an execution. */
 interface NestedRun extends Pick<SavedRun, 'invocation' | 'answers'> {
@@ -104,3 +106,12 @@ export interface Ending {
 }
 
 export type Result = Ending & Required<Pick<Ending, 'message'>>
+
+/** The handle of an execution of a tool's function. It is kept until the span of the execution ends. */
+export interface Execution extends ExecutionFacts {
+  /** How many runs of agents it has begun. */
+  agents?: number
+  /** The inner calls of its function. */
+  readonly children: { abort(reason: unknown, grace: number): void }[]
+  wait?: Wait
+}

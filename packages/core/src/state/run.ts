@@ -13,7 +13,7 @@ import { Interrupt, type PendingInterrupt } from '../vocabulary/interrupt.ts'
 import { extentOf } from '../vocabulary/json-text.ts'
 import { addUsage, type Usage } from '../vocabulary/message.ts'
 import type { Middleware } from '../vocabulary/middleware.ts'
-import { isWithin } from '../vocabulary/output-limits.ts'
+import { isWithin } from '../vocabulary/call-limits.ts'
 import type { Checkpoint, Invocation, Resumed } from '../vocabulary/saved-run.ts'
 import type { AgentSetup, Run } from '../vocabulary/tool.ts'
 import type { Actor } from './actor.ts'
@@ -246,7 +246,7 @@ export class RunState {
 
   /** Called when a hook or wrap has finished: it starts without answers when it runs again. */
   answered(by: MiddlewareHook, call?: CallEntry): void {
-    if (!this.questions.isEmpty && !call?.dropped) this.questions.done(addressOf(this, call, by))
+    if (!this.questions.isEmpty && !call?.parkedBy) this.questions.done(addressOf(this, call, by))
   }
 
   addUsage(usage: Usage | undefined): void {

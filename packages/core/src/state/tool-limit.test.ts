@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { call, cut, respond, type ScriptResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
-import { sized } from '@meanwhile/tests/size'
+import { propertyRuns, sized } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -258,7 +258,7 @@ test('whatever waits for which slots: no limit is exceeded, and no slot is idle 
         expect(order.filter((id) => id.startsWith(`${run}.`))).toEqual(durations.map((_, n) => `${run}.${n}`))
     }),
     {
-      numRuns: 100,
+      ...propertyRuns({ small: 40, middle: 100, whole: 20_000 }),
       // A slot of the tool comes free while the first execution that waits for it waits for a slot of its run.
       examples: [[3, [ones(8, 1), ones(2, 1), ones(8, 3)]]],
     },

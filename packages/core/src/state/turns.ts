@@ -90,7 +90,6 @@ export class Turns {
   async begin(slot: Slot, signals: readonly AbortSignal[]): Promise<void> {
     throwIfAborted(signals)
     this.#unseat(slot)
-    callChanged(this.#calls, slot.call.number)
     const turn = this.#turn(slot, signals)
     this.advance()
     if (!turn) return
@@ -110,8 +109,7 @@ export class Turns {
     const state = this.#calls.all.get(call.number)
     if (state) {
       if (this.#stageOf(slot) === 'threw' && !hasSettled(state)) return
-      decideCall(this.#calls, executionOver(callOf(this.#calls, call.number), invocation))
-      callChanged(this.#calls, call.number)
+      decideCall(this.#calls, executionOver(state, invocation))
     }
     this.#unseat(slot)
     this.advance()

@@ -173,25 +173,25 @@ function countCall({ instruments }: Scope, call: CallFacts, mode: string | undef
 
 function endExecution(scope: Scope, call: CallFacts, execution: ExecutionFacts, compensated?: boolean): Outcome {
   const { open, early, attempt, queued, lag, error, invocation } = execution
-  const { stage } = executionOf(call.state, invocation) ?? {}
   const at = execution.ended ?? performance.now()
   const thrown = execution.answersAbort ? undefined : failureOf(error, typeOf)
   const undone = error === undefined ? compensated : undefined
   const failure = thrown ?? (undone === false ? 'compensation_failed' : undefined)
-  const isLost = execution.ended === undefined || stage === 'abandoned'
-  const outcome = isLost && thrown === undefined ? 'abandoned' : fateOf(call, thrown !== undefined, execution)
+  const isAbandoned = execution.ended === undefined || executionOf(call.state, invocation)?.stage === 'abandoned'
+  const outcome = isAbandoned && thrown === undefined ? 'abandoned' : fateOf(call, thrown !== undefined, execution)
   const headStart = aheadOf(call, execution)
+  const decidedAt = outcome === 'discarded' ? performance.now() : call.state.requestedAt
   const ending: Ending = {
     attributes: () =>
       ({
         'meanwhile.dispatch.queued': queued,
         'meanwhile.dispatch.lag': lag,
         'meanwhile.outcome': outcome,
-        'meanwhile.settled': isLost ? false : undefined,
+        'meanwhile.settled': isAbandoned ? false : undefined,
         'meanwhile.discard.reason': reasonOf(call),
         'meanwhile.head_start': headStart,
         'meanwhile.overlap': headStart && overlapOf(execution, Math.min(execution.started + headStart * 1000, at)),
-        'meanwhile.commit.lag': Math.max(0, call.state.requestedAt - at) / 1000 || undefined,
+        'meanwhile.commit.lag': Math.max(0, decidedAt - at) / 1000 || undefined,
         'meanwhile.compensated': undone,
       }) satisfies SemanticAttributes,
     failure,

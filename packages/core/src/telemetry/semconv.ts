@@ -165,7 +165,7 @@ interface AttributeTypes {
   'meanwhile.rest.waited': Double
   /** tool, later · From the start of the span until the function has settled, in seconds. Set then, while the span waits for the fate of its call. */
   'meanwhile.tool.duration': Double
-  /** tool, later · For an early one that settled before its call was committed: how long it waited for that, in seconds. */
+  /** tool, later · For an early one that settled before its call was committed or discarded: how long it waited for that, in seconds. The undo of a discarded one counts. */
   'meanwhile.commit.lag': Double
   /** tool, later · For a call that needed approval: `allow`, or `edit` if it runs with another input. */
   'meanwhile.approval.decision': string

@@ -1,8 +1,8 @@
 /** The messages that the model reads for calls without a result, and for the results of background calls. */
 
+import { shownName } from '../vocabulary/call-limits.ts'
 import { sameCall } from '../vocabulary/canonical.ts'
 import { messageOf } from '../vocabulary/errors.ts'
-import { shownName } from '../vocabulary/input-limits.ts'
 import { jsonText } from '../vocabulary/json-text.ts'
 import type { AssistantMessage, ContentPart, ToolCall, ToolMessage, UserMessage } from '../vocabulary/message.ts'
 

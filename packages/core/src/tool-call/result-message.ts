@@ -1,12 +1,12 @@
 /** Makes the message that the model reads from the output of a tool. */
 
 import { unheard } from '../flow/unheard.ts'
+import { keptJson, type OutputLimits, tooLarge } from '../vocabulary/call-limits.ts'
 import { AgentError, messageOf } from '../vocabulary/errors.ts'
 import { isPlain, isRecord } from '../vocabulary/json.ts'
 import { type Extent, extentOf, jsonText, LONGEST } from '../vocabulary/json-text.ts'
 import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import { CONTENT_PARTS, isContentPart } from '../vocabulary/message-shape.ts'
-import { keptJson, type OutputLimits, tooLarge } from '../vocabulary/output-limits.ts'
 import type { Tool } from '../vocabulary/tool.ts'
 import { ToolOutputError } from '../vocabulary/tool-errors.ts'
 

@@ -10,9 +10,9 @@ import type { CallEntry } from '../state/call-entry.ts'
 import type { RunState } from '../state/run.ts'
 import type { UserContext } from '../state/user-context.ts'
 import type { Telemetry } from '../telemetry/around.ts'
+import { shownName } from '../vocabulary/call-limits.ts'
 import { AgentError, messageOf } from '../vocabulary/errors.ts'
 import { freeze } from '../vocabulary/history.ts'
-import { shownName } from '../vocabulary/input-limits.ts'
 import { Interrupt } from '../vocabulary/interrupt.ts'
 import type { Json, Message, ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import type { Invocation, Outcome } from '../vocabulary/saved-run.ts'
@@ -20,7 +20,7 @@ import type { Run, Tool } from '../vocabulary/tool.ts'
 import { OutcomeUnknownError, ToolTimeoutError, UnknownToolError } from '../vocabulary/tool-errors.ts'
 import { textMessage } from './no-result-message.ts'
 import { resultMessage } from './result-message.ts'
-import { waitForCommit } from './wait-for-commit.ts'
+import { untilCallersCommitted, untilCommitted } from './wait-for-commit.ts'
 
 /** A class with methods, because closures would have to be created for each of possibly thousands of calls. */
 export class RunHost implements Host<ToolMessage> {
@@ -46,8 +46,11 @@ export class RunHost implements Host<ToolMessage> {
     return this.#entry.maker ? undefined : this.#run.halt.halted
   }
 
-  waitForCommit(does: Judgement, signals: readonly AbortSignal[]): Promise<void> | undefined {
-    return waitForCommit(this.#run, this.#entry, does, signals)
+  /** An inner call waits for its own commit. Every call waits for the commit of the calls outside its run. */
+  waitForCommit({ effect, mayBeEarly }: Judgement, signals: readonly AbortSignal[]): Promise<void> | undefined {
+    const [run, entry] = [this.#run, this.#entry]
+    if (!entry.maker || !entry.provisional || mayBeEarly) return untilCallersCommitted(run, signals, effect)
+    return untilCommitted(run, entry, { call: entry, signals }).then(() => untilCallersCommitted(run, signals, effect))
   }
 
   answers(): readonly Json[] {

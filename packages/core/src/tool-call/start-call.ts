@@ -103,14 +103,14 @@ async function make(run: RunState, entry: CallEntry): Promise<ToolMessage> {
     const made = await work(run, entry)
     const how = endOf(entry.state, made.isCutOff ? 'cut off' : 'result')
     if (how === 'none') throw new ToolDiscardedError(entry.call.id, entry.discarded ?? 'call_withdrawn')
-    if (how === 'open') throw entry.dropped
+    if (how === 'open') throw entry.parkedBy
     const { message, ...rest } = entry.cancelled ? cutOffResult(run, entry) : made
     const result = freeze({ ...message, callId: entry.id, name: entry.call.name })
     end = { message: result, ...rest }
     if (entry.provisional) run.calls.events.emit(entry, { type: 'tool-settled', message: result, provisional: true })
     return result
   } catch (thrown) {
-    const error = entry.dropped ?? thrown
+    const error = entry.parkedBy ?? thrown
     // It stays open, and so do the calls that must not overtake it: they also start after the resume.
     if (error instanceof RunStop && endOf(entry.state, 'stop') === 'open') end = { stopped: error }
     // Calls that wait for its slot must no longer start.

@@ -16,7 +16,7 @@ export interface StoppedCall {
   readonly call: ToolCall
   readonly message?: ToolMessage | undefined
   /** Whether it may have changed something, and no model has read its result. */
-  readonly isLost?: boolean | undefined
+  readonly isUnknown?: boolean | undefined
   /** Earlier executions of the call, and the calls that its tool, its wraps and agents inside it have made. If it has a result, only lost ones. */
   readonly inside: readonly StoppedCall[]
 }
@@ -44,9 +44,9 @@ export function stoppedCalls(
     const { key, call, effect, fate, isWork } = saved
     const id = place + saved.id
     const message = isWork ? saved.message : (results.get(saved.id) ?? saved.message)
-    const isLost = effect && !changesNothing(effect) && (message ? fate !== 'committed' : !asking.has(saved.id))
+    const isUnknown = effect && !changesNothing(effect) && (message ? fate !== 'committed' : !asking.has(saved.id))
     const inside = insideOf({ ...saved, id }, (made.get(key) ?? []).map(stopped), messages)
-    return { id, call, message, isLost, inside: message ? inside.filter(({ isLost }) => isLost) : inside }
+    return { id, call, message, isUnknown, inside: message ? inside.filter(({ isUnknown }) => isUnknown) : inside }
   }
   const said = own.flatMap(callsOf)
   const ofHistory = said.map((call) => ({ id: place + call.id, call, message: results.get(call.id), inside: [] }))
@@ -62,8 +62,10 @@ export function stoppedInside(entry: CallEntry, messages: readonly Message[]): r
     if (child.discarded && child.discarded !== 'run_aborted') return []
     const message = child.state.course === 'result' ? child.message : undefined
     const effect = effectOf(child.state, true)
-    const isLost = !message && effect && !changesNothing(effect)
-    return [{ id: child.id, call: child.call, message, isLost, inside: message ? [] : stoppedInside(child, messages) }]
+    const isUnknown = !message && effect && !changesNothing(effect)
+    return [
+      { id: child.id, call: child.call, message, isUnknown, inside: message ? [] : stoppedInside(child, messages) },
+    ]
   })
   // What the tool of a cancelled call still returns is dropped.
   const outcomes = cancelled ? [] : entry.outcomes.save(state.knownOutcomes)
@@ -104,12 +106,12 @@ function shownResult({ content }: ToolMessage): string {
  */
 export function insideText(inside: readonly StoppedCall[]): string {
   const calls = withInner(inside)
-  if (!calls.some(({ message, isLost }) => message || isLost)) return ''
+  if (!calls.some(({ message, isUnknown }) => message || isUnknown)) return ''
   const most = Math.max(FEWEST_SHOWN, Math.floor(MOST_SHOWN / calls.length))
-  const lines = calls.slice(0, MOST_CALLS).map(({ level, call, message, isLost }) => {
+  const lines = calls.slice(0, MOST_CALLS).map(({ level, call, message, isUnknown }) => {
     const input = call.input === undefined ? '' : ` ${shortened(jsonText(call.input) ?? '', most)}`
     const how = message ? (message.isError ? 'failed' : 'returned') : 'has no result'
-    const rest = message ? `: ${shortened(shownResult(message), most)}` : isLost ? ': it may have happened.' : '.'
+    const rest = message ? `: ${shortened(shownResult(message), most)}` : isUnknown ? ': it may have happened.' : '.'
     return `\n${'  '.repeat(level)}- ${call.name}${input} ${how}${rest}`
   })
   const left = calls.length - lines.length

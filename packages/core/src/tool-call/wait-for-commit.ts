@@ -2,7 +2,7 @@
 
 import { follow } from '../flow/follow.ts'
 import { unlessAborted } from '../flow/grace.ts'
-import { effectOf, type Judgement } from '../machine/call.ts'
+import { effectOf } from '../machine/call.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { RunState } from '../state/run.ts'
 import { type Effect, exceeds } from '../vocabulary/effect.ts'
@@ -27,18 +27,6 @@ export async function untilCommitted({ halt, config }: RunState, entry: CallEntr
     throw error
   }
   if (entry.discarded) throw new ToolDiscardedError(entry.call.id, entry.discarded)
-}
-
-/** Returns a promise if an execution must wait. An inner call waits for its own commit. Every call waits for the commit of the calls outside its run. */
-export function waitForCommit(
-  run: RunState,
-  entry: CallEntry,
-  { effect, mayBeEarly }: Judgement,
-  signals: readonly AbortSignal[],
-): Promise<void> | undefined {
-  if (entry.maker && entry.provisional && !mayBeEarly)
-    return untilCommitted(run, entry, { call: entry, signals }).then(() => untilCallersCommitted(run, signals, effect))
-  return untilCallersCommitted(run, signals, effect)
 }
 
 /**

@@ -1,11 +1,11 @@
 /** Defines the options of an agent with their defaults applied, as a run reads them. */
 
 import type { Awaitable } from '../flow/flow.ts'
+import type { OutputLimits } from './call-limits.ts'
 import type { CheckpointStore } from './checkpoint-store.ts'
 import type { ToolCall } from './message.ts'
 import type { Middleware } from './middleware.ts'
 import type { InputLimits, ModelSettings, OutputFormat, ToolChoice } from './model.ts'
-import type { OutputLimits } from './output-limits.ts'
 import type { TelemetryOptions } from './telemetry-options.ts'
 import type { AgentSetup } from './tool.ts'
 import type { ToolSchema } from './tool-schema.ts'

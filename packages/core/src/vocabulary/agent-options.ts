@@ -1,12 +1,12 @@
 /** The options of `createAgent`. */
 
 import type { Awaitable } from '../flow/flow.ts'
+import type { OutputLimits } from './call-limits.ts'
 import type { CheckpointStore } from './checkpoint-store.ts'
 import type { ToolCall } from './message.ts'
 import type { Middleware } from './middleware.ts'
 import type { InputLimits, Model, ModelSettings, ToolChoice } from './model.ts'
 import type { OptionNames } from './option-checks.ts'
-import type { OutputLimits } from './output-limits.ts'
 import type { TelemetryOptions } from './telemetry-options.ts'
 import type { Run, Tool } from './tool.ts'
 import type { ToolSchema } from './tool-schema.ts'

@@ -172,3 +172,9 @@ export function addUsage(a: Usage, b: Usage | undefined): Usage {
   for (const figure of FIGURES) if (b[figure] !== undefined) sum[figure] = (a[figure] ?? 0) + b[figure]
   return Object.freeze(sum)
 }
+
+/** Returns the message of a response that was cut off. Text that is only white space is left out, because providers reject it. */
+export function partialMessage(parts: readonly AssistantPart[]): AssistantMessage | undefined {
+  const content = parts.filter((part) => part.type !== 'text' || part.text.trim() !== '')
+  return content.length > 0 ? { role: 'assistant', content, finishReason: 'other', cutOff: true } : undefined
+}

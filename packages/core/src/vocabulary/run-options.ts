@@ -1,5 +1,6 @@
 /** Defines the input and the options of a run, and checks them. */
 
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { AGENT_OPTIONS } from './agent-options.ts'
 import { type CheckpointStore, checkStore } from './checkpoint-store.ts'
 import { type Effect, isEffect } from './effect.ts'
@@ -92,3 +93,25 @@ export function checkRunOptions(options: RunOptions & ResumeOptions, isResume: b
   if (rerun !== undefined && !(Array.isArray(rerun) && rerun.every(isEffect)))
     throw new ConfigError('rerun', 'must be a list of effects')
 }
+
+/** A tool or a middleware that declares a part of the context. */
+interface Declares<Given> {
+  readonly context: { readonly '~standard': { readonly types?: { readonly input: Given } | undefined } }
+}
+
+/** The member of a tool that declares this context. */
+export type DeclaredContext<Context> = unknown extends Context
+  ? unknown
+  : { readonly context: StandardSchemaV1<Context> }
+
+/** The context that all of these tools and middleware need together; `unknown` if none is declared. */
+export type ContextOf<One> = (One extends Declares<infer Given> ? (given: Given) => void : never) extends (
+  given: infer All,
+) => void
+  ? All
+  : unknown
+
+/** The last arguments of a run: those in `Before`, and the options, which must contain the context if the agent needs one. */
+export type RunArguments<Options, Context, Before extends readonly unknown[] = []> = unknown extends Context
+  ? [...Partial<Before>, options?: Options]
+  : [...Before, options: Options & { readonly context: Context }]

@@ -3,6 +3,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { ConfigError, messageOf } from './errors.ts'
 import { freeze } from './history.ts'
+import { isRecord } from './json.ts'
 import type { Json } from './message.ts'
 
 /** A Standard Schema with a JSON Schema. Schemas of Zod 4 and of MCP's `fromJsonSchema` are such schemas. */
@@ -56,5 +57,28 @@ export function jsonSchemaIn(schema: StandardSchemaV1): JsonSchema | undefined {
     return jsonSchemaOf(schema as ToolSchema, '')
   } catch {
     return undefined
+  }
+}
+
+/** The schema of an object with this member, which must be a non-empty text: for core's own tools, so that core needs no schema library. */
+export function textInput<Member extends string>(
+  member: Member,
+  description: string,
+): ToolSchema<Readonly<Record<Member, string>>> {
+  type Input = Readonly<Record<Member, string>>
+  const validate = (value: unknown): StandardSchemaV1.Result<Input> => {
+    const text = isRecord(value) ? value[member] : undefined
+    return typeof text === 'string' && text !== ''
+      ? { value: { [member]: text } as Input }
+      : { issues: [{ message: 'must be a non-empty text', path: [member] }] }
+  }
+  const describe = () => ({
+    type: 'object',
+    properties: { [member]: { type: 'string', description } },
+    required: [member],
+    additionalProperties: false,
+  })
+  return {
+    '~standard': { version: 1, vendor: 'meanwhile', validate, jsonSchema: { input: describe, output: describe } },
   }
 }

@@ -121,6 +121,7 @@ export function callOf(key: string, spans: readonly Span[], waited: readonly Spa
   const closed = closedOf(first)
   const committed = commitOf(last, end)
   const failed = executions.at(-1)?.error !== undefined
+  const fate = fateOf(last, end, failed)
   return {
     key,
     id: callIdOf(first.attributes) ?? first.spanId,
@@ -129,13 +130,13 @@ export function callOf(key: string, spans: readonly Span[], waited: readonly Spa
     start: first.start,
     waits: waitsOf(first, last, { closed, end, committed }),
     early: spans.some(({ attributes }) => attributes['meanwhile.dispatch.mode'] === 'early'),
-    fate: fateOf(last, end, failed),
+    fate,
     undone: spans.some(({ attributes }) => attributes['meanwhile.compensated'] === true),
     inner,
     ...present({
       end,
       closed,
-      stood: stoodOf(first) ?? committed,
+      stood: stoodOf(first) ?? (fate === 'discarded' ? undefined : committed),
       effect: told((attributes) => text(attributes, 'meanwhile.tool.effect')),
       evidence: text(first.attributes, 'meanwhile.dispatch.evidence'),
       deferral: text(first.attributes, 'meanwhile.dispatch.deferral_reason'),

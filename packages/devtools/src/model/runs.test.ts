@@ -197,6 +197,26 @@ test('two executions with one id are one call; with the same number they are a d
   ])
 })
 
+test('a call that waited for its commit tells when its response was accepted, a discarded one does not (DT1)', () => {
+  const execution = (index: number, outcome: string) =>
+    spanWith(index, {
+      start: index * 10,
+      end: index * 10 + 5,
+      attributes: {
+        'gen_ai.operation.name': 'execute_tool',
+        'gen_ai.tool.call.id': `c${index}`,
+        'meanwhile.outcome': outcome,
+        'meanwhile.commit.lag': 0.1,
+      },
+    })
+  const spans = [execution(1, 'committed'), execution(2, 'discarded')]
+  const calls = runsOf(spans).flatMap(({ steps }) => steps.flatMap((step) => step.calls))
+  expect(calls.map(({ waits, stood }) => [waits, stood])).toEqual([
+    [[{ kind: 'commit', from: 15, to: 115 }], 115],
+    [[{ kind: 'commit', from: 25, to: 125 }], undefined],
+  ])
+})
+
 test('the span of a library that waits for an early call is not another call, also if it has no call id (DT3)', () => {
   const tool = (index: number, start: number, end: number, attributes: Attributes) =>
     spanWith(index, {

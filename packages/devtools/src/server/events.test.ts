@@ -24,7 +24,7 @@ test('a page that does not read gets no news; when it reads again, it receives t
   while (!text.includes('"agent":"seen"')) await wait(5)
 })
 
-test('news that take long are sent less often, all runs in the end, and quick ones every 50 ms (DT7)', async () => {
+test('news that take long are sent less often, all runs in the end, and quick ones at once and then every 50 ms (DT7)', async () => {
   let [spent, cost] = [0, 100]
   class Slow extends Traces {
     override runsOf(id: string) {
@@ -50,6 +50,7 @@ test('news that take long are sent less often, all runs in the end, and quick on
   expect(write.mock.lastCall?.[0]).toContain('"agent":"run 1000"')
   cost = 0
   vi.advanceTimersByTime(900)
+  expect(toldWhile(1)).toBe(1)
   expect(toldWhile(1_000)).toBe(200)
 })
 

@@ -5,13 +5,13 @@ import type { News, Traces } from '../store/traces.ts'
 import { summaryOf } from './summary.ts'
 
 const LEAST_MS = 50
-/** Between two news it waits at least this many times as long as the last ones took: most of the process's time is for spans. */
+/** After news it waits at least this many times as long as they took: most of the process's time is for spans. */
 const REST = 9
 const BEAT_MS = 15_000
 
 /**
- * Sends `hello`, then `runs` with the summaries of changed runs and `gone` with the keys of runs that are no longer kept, at most every
- * 50 ms and less often if they take long, and `beat` every 15 s. A page that does not read, or for which there is too much, gets another `hello` in place of what it missed:
+ * Sends `hello`, then `runs` with the summaries of changed runs and `gone` with the keys of runs that are no longer kept, at once and then at most every
+ * 50 ms, less often if they take long, and `beat` every 15 s. A page that does not read, or for which there is too much, gets another `hello` in place of what it missed:
  * it loads the list again.
  */
 export function sendEvents(
@@ -48,7 +48,7 @@ export function sendEvents(
   send('hello', { now: Date.now() })
 
   function arm(): void {
-    if (!isFull && changed.size + gone.size > 0) timer ??= setTimeout(tell, Math.max(LEAST_MS, restsUntil - clock()))
+    if (!isFull && changed.size + gone.size > 0) timer ??= setTimeout(tell, Math.max(0, restsUntil - clock()))
   }
 
   function tell(): void {
@@ -69,7 +69,7 @@ export function sendEvents(
     if (keys.length > 0) send('gone', { keys })
     send('runs', { now, runs })
     const told = clock()
-    restsUntil = told + (told - began) * REST
+    restsUntil = told + Math.max(LEAST_MS, (told - began) * REST)
   }
 
   function send(event: string, data: object): void {

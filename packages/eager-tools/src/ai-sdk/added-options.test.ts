@@ -1,3 +1,4 @@
+import { sleep } from '@meanwhile/tests/clock'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import {
   experimental_toolCaller,
@@ -22,7 +23,6 @@ import {
   type Played,
   plainAndEager,
   said,
-  sleep,
   streamed,
   wait,
   whole,

@@ -1,3 +1,4 @@
+import { sleep } from '@meanwhile/tests/clock'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { APICallError, StreamProviderError, streamText, ToolLoopAgent, tool } from 'ai'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -18,7 +19,6 @@ import {
   type Played,
   plainAndEager,
   said,
-  sleep,
   start,
   wait,
   whole,

@@ -20,7 +20,7 @@ const all = (Object.keys(OPTIONS) as OptionName[])
         .map((host) => ({ host, choice: { ...value, way } })),
     ),
   )
-const rows = everyNth(all, 2)
+const rows = everyNth(all, 5)
 
 test.for(HOSTS)(
   'each option of %s, given, added or in the call, does what it does without eager() (W46, W47, W48)',

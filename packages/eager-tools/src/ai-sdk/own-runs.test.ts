@@ -1,8 +1,9 @@
+import { sleep } from '@meanwhile/tests/clock'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { tool } from 'ai'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { answer, call, finish, type Played, plainAndEager, sleep, wait, whole } from '../../test/sdk.ts'
+import { answer, call, finish, type Played, plainAndEager, wait, whole } from '../../test/sdk.ts'
 
 unhandledRejections()
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] }))

@@ -7,7 +7,7 @@ import { sized } from '@meanwhile/tests/size'
 import { type LanguageModel, streamText } from 'ai'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { run } from '../../test/broken-models.ts'
-import { resilient } from './index.ts'
+import { ResilientError, resilient } from './index.ts'
 
 unhandledRejections()
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] }))
@@ -53,7 +53,7 @@ test.for(Object.entries(wires))(
     const whole = await run({ model: modelOf(plain.fetch) })
     expect(whole.ran).toEqual(['send ada'])
     const events = plain.responses[0]?.writes.length ?? 0
-    const step = sized({ small: 4, middle: 1, whole: 1 })
+    const step = sized({ small: 7, middle: 3, whole: 1 })
     let failed = 0
     for (const end of ends) {
       for (let cut = 0; cut < events; cut += step) {
@@ -71,6 +71,27 @@ test.for(Object.entries(wires))(
       }
     }
     expect(failed).toBeGreaterThan(events / step)
+  },
+)
+
+test.for(Object.entries(wires))(
+  '%s: a warning and the error say what the provider hides in the cause of its error (RS7, RS10)',
+  async ([, modelOf]) => {
+    const broken = { ...respond(say('I am writing.')), fault: { after: { events: 1 }, end: 'reset' as const } }
+    const plain = await run({ model: modelOf(mockModels({ script: [broken] }).fetch), maxRetries: 0 })
+    expect(plain.errors).toMatchObject([
+      { message: 'Failed to process successful response', cause: { message: 'terminated' } },
+    ])
+    const over = (script: readonly (typeof broken)[]) =>
+      resilient([modelOf(mockModels({ script: [...script, respond(say('Done.'))] }).fetch)], {
+        backoff: { baseDelay: 0 },
+        retries: 1,
+      })
+    const said = /: Failed to process successful response: terminated: (?:other side closed|read ECONNRESET)$/
+    expect((await run({ model: over([broken]) })).warnings).toContainEqual(expect.stringMatching(said))
+    const { errors } = await run({ model: over([broken, broken]) })
+    expect(errors).toEqual([expect.any(ResilientError)])
+    expect(errors).toMatchObject([{ message: expect.stringMatching(said) }])
   },
 )
 

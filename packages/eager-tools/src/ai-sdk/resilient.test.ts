@@ -388,6 +388,26 @@ test('an abort ends everything, and begins nothing (RS8)', async () => {
   }
 })
 
+test('an abort is one to the SDK, whatever its reason: in a response, in a wait, before a response (RS8)', async () => {
+  const inside = [begin, ...text('Let').slice(0, -1), stalls]
+  const waiting = [begin, ...text('Let').slice(0, -1), breaks()]
+  const never = new MockLanguageModelV4({ doStream: () => new Promise(() => undefined) })
+  for (const of of [model([inside]), model([waiting]), never]) {
+    for (const reason of ['manual abort', new Error('stop')]) {
+      const controller = new AbortController()
+      setTimeout(() => controller.abort(reason), 500)
+      const over = resilient([of], { backoff: { baseDelay: 1_000 } })
+      const reading = (async () => {
+        const { stream } = await over.doStream({ prompt: [], abortSignal: controller.signal })
+        for await (const _ of stream);
+      })()
+      const failed = expect(reading).rejects.toMatchObject({ name: 'AbortError', cause: reason })
+      await vi.runAllTimersAsync()
+      await failed
+    }
+  }
+})
+
 test('a reader that leaves during a wait ends it, and no request follows (RS8)', async () => {
   const played = model([[begin, ...text('Let').slice(0, -1), breaks()], said])
   const { stream } = await resilient([played], { backoff: { baseDelay: 1_000 } }).doStream({ prompt: [] })

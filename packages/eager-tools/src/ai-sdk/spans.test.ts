@@ -1,12 +1,13 @@
 import { OpenTelemetry } from '@ai-sdk/otel'
 import { spanOutline } from '@meanwhile/harness/otlp'
+import { sleep } from '@meanwhile/tests/clock'
 import { context, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { isStepCount, streamText, tool } from 'ai'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { answer, call, finish, model, sleep, wait, whole } from '../../test/sdk.ts'
+import { answer, call, finish, model, wait, whole } from '../../test/sdk.ts'
 import { eager } from './index.ts'
 
 const exporter = new InMemorySpanExporter()

@@ -124,7 +124,7 @@ test('a host gets the same results with any stream, and no external call starts 
       await vi.advanceTimersByTimeAsync(200)
       expect(vi.getTimerCount()).toBe(0)
     }),
-    propertyRuns({ small: 125, middle: 200, whole: 100_000 }),
+    propertyRuns({ small: 50, middle: 125, whole: 100_000 }),
   )
 })
 
@@ -142,7 +142,7 @@ test('nothing is left after thousands of steps (R7)', async () => {
     host.log.length = 0
     host.started.length = 0
   }
-  const steps = sized({ small: 750, middle: 1_200, whole: 100_000 })
+  const steps = sized({ small: 300, middle: 750, whole: 100_000 })
   for (let n = 0; n < steps; n++) await step(n)
   expect(vi.getTimerCount()).toBe(0)
   expect(host.warnings).toEqual([])

@@ -6,6 +6,7 @@ import {
   answer,
   breaks,
   calls,
+  endsBadly,
   finish,
   model,
   type Options,
@@ -62,7 +63,7 @@ const ways: Readonly<Record<string, readonly Step[]>> = {
   throw: [breaks()],
   'silent end': [],
   stall: [stalls],
-  'finish reason': [finish('error')],
+  'finish reason': [endsBadly],
 }
 
 for (const [way, ends] of Object.entries(ways)) {

@@ -40,7 +40,7 @@ test.for(Object.entries(wires))(
     const whole = await run(resilient([modelOf(plain.fetch)]))
     expect([whole.ran, whole.error]).toEqual([['send ada'], undefined])
     const events = plain.responses[0]?.writes.length ?? 0
-    const step = sized({ small: 4, middle: 1, whole: 1 })
+    const step = sized({ small: 7, middle: 3, whole: 1 })
     let failed = 0
     for (const end of ends) {
       for (let cut = 0; cut < events; cut += step) {

@@ -7,6 +7,7 @@ import {
   answer,
   breaks,
   calls,
+  endsBadly,
   finish,
   model,
   outline,
@@ -68,7 +69,7 @@ const ways: Readonly<Record<string, readonly Step[]>> = {
   throw: [breaks()],
   'silent end': [],
   stall: [stalls],
-  'finish reason': [finish('error')],
+  'finish reason': [endsBadly],
 }
 
 for (const [way, ends] of Object.entries(ways)) {
@@ -281,11 +282,19 @@ test("LangChain's own time limit ends all attempts (RS8)", async () => {
   expect(played.requests).toHaveLength(3)
 })
 
-test('usage is that of the attempt that stands, and the attempts without a report are counted (RS9)', async () => {
-  const broken = [...says('m1', 'Do'), breaks()]
-  const message = joined(await chunksOnly(resilient([model([broken, broken, last])], quick)))
-  expect(message.usage_metadata).toMatchObject({ input_tokens: 10, output_tokens: 5, total_tokens: 15 })
-  expect(message.response_metadata).toMatchObject({ meanwhile: { attempts: 3, unknownUsage: 2 } })
+test('usage is the sum of what was reported, and the attempts without a report are counted (RS9)', async () => {
+  const silent = [...says('m1', 'Do'), breaks()]
+  // With text that the next attempt continues, and without.
+  for (const reported of [[...says('m1', 'Do'), finish('error')], [finish('error')]]) {
+    const message = joined(
+      await chunksOnly(resilient([model([reported, silent, reported, last])], { ...quick, retries: 3 })),
+    )
+    expect(message.usage_metadata).toMatchObject({ input_tokens: 30, output_tokens: 15, total_tokens: 45 })
+    expect(message.response_metadata).toMatchObject({ meanwhile: { attempts: 4, unknownUsage: 1 } })
+  }
+  const first = joined(await chunksOnly(resilient([model([[finish('error')], last])], quick)))
+  expect(first.usage_metadata).toMatchObject({ input_tokens: 20, output_tokens: 10, total_tokens: 30 })
+  expect(first.response_metadata).toMatchObject({ meanwhile: { attempts: 2, unknownUsage: 0 } })
   const plain = joined(await chunksOnly(resilient([model([last])])))
   expect(plain.response_metadata).not.toHaveProperty('meanwhile')
 })

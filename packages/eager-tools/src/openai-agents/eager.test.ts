@@ -1,4 +1,5 @@
 import { getEventListeners } from 'node:events'
+import { sleep } from '@meanwhile/tests/clock'
 import { keptOf } from '@meanwhile/tests/garbage'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { sized } from '@meanwhile/tests/size'
@@ -29,7 +30,6 @@ import {
   requested,
   Script,
   sealed,
-  sleep,
   text,
 } from '../../test/agents.ts'
 import { eager, type StepSavings } from './index.ts'
@@ -529,7 +529,7 @@ test('thousands of steps leave no record, no listener and no timer (R7)', async 
   const onStep = ({ calls }: StepSavings) => void (joined += calls.length)
   const runner = eager(new Runner({ tracingDisabled: true }), { look: 'read' }, { onStep })
   const contexts: WeakRef<object>[] = []
-  const runs = sized({ small: 100, middle: 160, whole: 50_000 })
+  const runs = sized({ small: 50, middle: 100, whole: 50_000 })
   for (let run = 0; run < runs; run++) {
     const context = new RunContext()
     contexts.push(new WeakRef(context))

@@ -1,3 +1,4 @@
+import { sleep } from '@meanwhile/tests/clock'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { Agent, handoff, type InputGuardrail, RunState, tool } from '@openai/agents'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -15,7 +16,6 @@ import {
   raw,
   requested,
   sealed,
-  sleep,
   streamed,
 } from '../../test/agents.ts'
 

@@ -1,6 +1,7 @@
 /** The places where the SDK, or what a user gives it, stands between the model's call and the tool. */
 
 import { inspect } from 'node:util'
+import { sleep } from '@meanwhile/tests/clock'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import {
   Agent,
@@ -16,7 +17,7 @@ import {
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { isSooner, type Program, told } from '../../test/agent-programs.ts'
-import { answer, done, type Item, one, type Part, Q, raw, requested, Script, sealed, sleep } from '../../test/agents.ts'
+import { answer, done, type Item, one, type Part, Q, raw, requested, Script, sealed } from '../../test/agents.ts'
 
 unhandledRejections()
 beforeEach(() => {

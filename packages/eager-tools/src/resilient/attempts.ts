@@ -7,6 +7,7 @@ import { pause } from './backoff.ts'
 import { BROKEN, errorType, isAbort, isFinal, retryAfter } from './failure.ts'
 import type { AttemptEnd, AttemptRules, Models } from './options.ts'
 import { ResilientError } from './resilient-error.ts'
+import { ATTEMPT_FAILED, type FailedAttributes, type SpanAttributes } from './semconv.ts'
 
 /** If a provider asks for a longer wait than this, in milliseconds, it is not asked again. */
 const LONGEST_WAIT = 60_000
@@ -68,7 +69,7 @@ export class Attempts<Model extends object, Asked extends object = Model> {
     signal?.throwIfAborted()
     if (this.#waitMs > 0) await pause(this.#waitMs, signal)
     this.#count++
-    this.#span?.setAttribute('meanwhile.resilient.attempts', this.#count)
+    this.#span?.setAttributes({ 'meanwhile.resilient.attempts': this.#count } satisfies SpanAttributes)
   }
 
   /** The error of the whole call, whose last attempt failed with this one. */
@@ -92,11 +93,11 @@ export class Attempts<Model extends object, Asked extends object = Model> {
 
   #report(error: unknown, shown: number): void {
     const attempt = this.#count
-    this.#span?.addEvent('meanwhile.resilient.attempt_failed', {
+    this.#span?.addEvent(ATTEMPT_FAILED, {
       'meanwhile.attempt': attempt,
       'error.type': errorType(error),
       'meanwhile.resilient.shown': shown,
-    })
+    } satisfies FailedAttributes)
     observe(
       () => this.#rules.onAttempt?.({ attempt, model: this.#given(attempt), error, shown }),
       (thrown) => emitWarning('resilient', 'observer-failed', `onAttempt threw: ${messageOf(thrown)}`),

@@ -1,12 +1,15 @@
 /** What an error of a model call means: whether the same request may succeed, when, and its name on a span. */
 
-import { ModelError } from '@meanwhile/core'
+import { ModelError, messageOf } from '@meanwhile/core'
 
 /** HTTP statuses of a faulty request: the same model would answer the same again. */
 const FAULTY: ReadonlySet<unknown> = new Set([400, 401, 403, 404, 422])
 
 /** Finish reasons of a response that is not whole. */
 export const BROKEN: ReadonlySet<unknown> = new Set(['error', 'interrupted'])
+
+/** How many causes of an error are named. */
+const DEEPEST = 5
 
 /** The error of a response whose stream ends without what says that it is complete. */
 export function cutOff(end = 'finish part'): ModelError {
@@ -24,9 +27,27 @@ export function endedWith(reason: string): ModelError {
   })
 }
 
+/**
+ * The message of an error and of its causes. A client may hide what has happened in them: of a connection that is lost, the
+ * AI SDK says "Failed to process successful response".
+ */
+export function messagesOf(error: unknown): string {
+  const messages: string[] = []
+  for (let at = error, deep = 0; at != null && deep < DEEPEST; at = fieldsOf(at).cause, deep++) {
+    const message = messageOf(at)
+    if (!messages.some((said) => said.includes(message))) messages.push(message)
+  }
+  return messages.join(': ')
+}
+
 /** Whether the work was aborted, which is never repeated. */
 export function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError'
+}
+
+/** Whether a time limit of the library has ended the work. */
+export function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.name === 'TimeoutError'
 }
 
 /** Whether the same model would fail again. */

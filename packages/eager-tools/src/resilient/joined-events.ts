@@ -9,8 +9,8 @@ export interface Shown<Event> {
   take(event: Event): Iterable<Event>
   /** The attempt has ended well: returns what has waited. */
   stand(): Iterable<Event>
-  /** The attempt has failed, and another one begins. */
-  again(): void
+  /** The attempt has failed with this error, and another one begins. */
+  again(error: unknown): void
 }
 
 /** Asks the models until a response has ended well. `ask`: its stream throws unless the response has ended well. */
@@ -27,7 +27,7 @@ export async function* joinedEvents<Model extends object, Asked extends object, 
     } catch (error) {
       if (!attempts.failed(error, shown.characters)) throw attempts.failure(error)
       await attempts.next()
-      shown.again()
+      shown.again(error)
     }
   }
 }

@@ -1,7 +1,7 @@
 /** Every attempt of a model call has failed. */
 
-import { messageOf } from '@meanwhile/core'
 import { BrandedError } from '@meanwhile/core/calls'
+import { messagesOf } from './failure.ts'
 
 /** Every attempt of a model call has failed, and there were several. `cause` is the last error. */
 export class ResilientError extends BrandedError {
@@ -13,7 +13,7 @@ export class ResilientError extends BrandedError {
 
   constructor(errors: readonly unknown[]) {
     const last = errors.at(-1)
-    super(`all ${errors.length} attempts failed; the last error: ${messageOf(last)}`, { cause: last })
+    super(`all ${errors.length} attempts failed; the last error: ${messagesOf(last)}`, { cause: last })
     this.errors = errors
   }
 }

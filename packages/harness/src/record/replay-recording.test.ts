@@ -5,7 +5,6 @@ import { transports } from '../../test/transports.ts'
 import { mockModels } from '../msw.ts'
 import { rawResponse } from '../raw.ts'
 import type { ScriptedReply } from '../script.ts'
-import { spawnModelServer } from '../spawn-model-server.ts'
 import { recordModels } from './record-models.ts'
 import { formatRecording, parseRecording, type RecordedExchange } from './recording.ts'
 import { replayRecording } from './replay-recording.ts'
@@ -56,15 +55,6 @@ test.for(everywhere)('$wire over $over: a replay sends what was recorded', async
   })
   expect(await client.read(stage, { maxRetries: 1 })).toEqual(heard)
   await stage.assertComplete()
-})
-
-test('a child process replays, too', async () => {
-  await using server = await spawnModelServer()
-  const served = await server.load({
-    script: replayRecording(formatRecording([exchange('Hi', [[0, 'data: 東\n\n']])])),
-  })
-  const response = await ask(fetch, 'Hi', {}, `${served.url}/v1/messages`)
-  expect(await response.text()).toBe('data: 東\n\n')
 })
 
 test.for([

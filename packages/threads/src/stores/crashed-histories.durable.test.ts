@@ -30,7 +30,7 @@ test.each(Object.entries(REQUESTS))(
     }
     // Leases are judged by the clock of the database.
     const expire = async () => void (await pool.query('SELECT pg_sleep(0.2)'))
-    const every = sized({ small: 10, middle: 7, whole: 1 })
+    const every = sized({ small: 10, middle: 10, whole: 1 })
     await expect(checkCrashes({ newStore, pass: counted.pass, expire, every }, requests)).resolves.toBeUndefined()
   },
 )

@@ -30,7 +30,7 @@ test('postgres: after any sequence of requests and crashes, the history is valid
     pass: counted.pass,
     found: FOUND.postgres,
     // Shrinking would outlast the time limit, and hide what failed.
-    runs: { ...propertyRuns({ small: 3, middle: 4, whole: 200 }), endOnFailure: true },
+    runs: { ...propertyRuns({ small: 3, middle: 3, whole: 200 }), endOnFailure: true },
   })
   await expect(checked).resolves.toBeUndefined()
 })

@@ -26,10 +26,10 @@ function modelOf({ wire }: Quirk, fetch: typeof globalThis.fetch): Model {
   return openai({ client: new OpenAI(options), model: 'm', api, idleTimeout: 100 })
 }
 
-/** In small runs every third quirk on each wire: the tests of the adapters read all of them. */
+/** In small runs every sixth quirk on each wire: the tests of the adapters read all of them. */
 const forms = everyNth(
   ofEachKind(quirks, ({ id, wire }) => `${id} ${wire}`),
-  3,
+  6,
 )
 
 test.for(forms)('on $wire: $title; the client has the messages of the thread (q$id, UI2, UI5)', async (quirk) => {

@@ -24,10 +24,10 @@ function threadsOf(quirk: Quirk) {
   return createThreads({ agent: createAgent({ model, tools: tools as Tool[] }), store: memoryThreads() })
 }
 
-/** In small runs every third quirk on each wire: the tests of the adapters read all of them. */
+/** In small runs every sixth quirk on each wire: the tests of the adapters read all of them. */
 const forms = everyNth(
   ofEachKind(quirks, ({ id, wire }) => `${id} ${wire}`),
-  3,
+  6,
 )
 
 test.for(forms)('on $wire: $title, and a browser has the messages of the thread (UI2, UI5, q$id)', async (quirk) => {

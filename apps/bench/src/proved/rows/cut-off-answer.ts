@@ -1,4 +1,4 @@
-/** The AI SDK: an answer whose connection ended in the middle. Its finish reason says that now. */
+/** The AI SDK: an answer whose stream ended without its last event. Its finish reason says that now. */
 
 import { cut, respond, say } from '@meanwhile/assemble/testing'
 import { serveModels } from '@meanwhile/harness/server'
@@ -23,10 +23,10 @@ async function finishReason(load: Load): Promise<string> {
 }
 
 export const cutOffAnswer: Row = {
-  title: 'An answer whose connection ends in the middle',
+  title: 'An answer whose stream ends cleanly, without its last event',
   library: 'AI SDK',
-  thread: { name: 'vercel/ai#19165', status: '2026-08, closed' },
-  note: 'The thread is about a sibling, `@ai-sdk/openai-compatible`. An application has to look at the finish reason; ours fails.',
+  thread: { name: 'vercel/ai#19165', status: '2026-08, closed', isRelated: true },
+  note: 'The thread is about a sibling, `@ai-sdk/openai-compatible`. An application has to look at the finish reason; ours fails. If the connection is reset, the AI SDK fails, too.',
   test: {
     file: 'packages/assemble/src/response-ends.test.ts',
     title: 'without a terminal event nothing more is sealed, and what arrived is partial',

@@ -25,7 +25,7 @@ export async function calls(run: PeerRun): Promise<string> {
   return all.join('; ')
 }
 
-async function callsOn(run: PeerRun, wire: WireName): Promise<string> {
+export async function callsOn(run: PeerRun, wire: WireName): Promise<string> {
   const said = await played(run, { wire, script })
   const end = said.includes('the run failed') ? '' : ', and the run went on'
   if (!said.includes('"Bo"')) return `no call ran${end}`
@@ -43,7 +43,7 @@ export const failedResponse: Row = {
   title: 'Two calls that send something, of a response that then fails',
   library: 'Mastra',
   thread: { name: 'mastra-ai/mastra#24211' },
-  note: 'The thread is the change that brought it. Tools start early by default, whatever they do; `eagerToolExecution: false` turns that off, and a tool that needs an approval does not start early.',
+  note: 'The thread is the change that brought it. Tools start early by default; `eagerToolExecution: false` turns that off, and tools that need an approval or may suspend, agents, workflows and background tools wait. What has run is not lost: [a fallback gets its result](#a-call-that-has-run-when-another-model-takes-over).',
   test: TEST,
   trial: {
     folder: 'libraries',

@@ -17,6 +17,7 @@ export const halfArguments: Row = {
   title: 'A call whose arguments are cut off by the token limit',
   library: 'LangChain',
   thread: { name: 'langchain-ai/langchainjs#11469', status: '2026-08, open' },
+  note: 'Only if the model streams: of the same answer as a whole response (`invoke`) no tool ran, tried once without a script.',
   test: {
     file: 'packages/core/src/run/finish-reasons.test.ts',
     title: 'calls of a response cut off at its length do not run; the model reads why and goes on',

@@ -11,9 +11,10 @@ const input = {
 } as const
 
 export const halfCall: Row = {
-  title: 'A call whose connection ends in the middle',
+  title: 'A call whose stream ends in the middle of its arguments',
   library: 'pi',
-  thread: { name: 'earendil-works/pi#9897', status: '2026-09, closed' },
+  thread: { name: 'earendil-works/pi#9897', status: '2026-09, closed as no-action' },
+  note: 'The thread also has a stream that goes on with `response.completed`, which was not tried.',
   test: {
     file: 'packages/assemble/src/response-ends.test.ts',
     title: 'without a terminal event nothing more is sealed, and what arrived is partial',

@@ -19,8 +19,8 @@ async function left(run: PeerRun): Promise<string> {
 export const listeners: Row = {
   title: 'One signal for many runs',
   library: 'LangChain',
-  thread: { name: 'langchain-ai/langgraphjs#1014', status: '2025-03, open' },
-  note: 'It matters only for a signal that lives long, as that of a server does.',
+  thread: { name: 'langchain-ai/langgraphjs#1014', status: '2025-03, open', isRelated: true },
+  note: 'The thread is about one run that adds many listeners to a signal of its own. The case matters only for a signal that lives long, as that of a server does.',
   test: {
     file: 'packages/core/src/run/shared-signal.test.ts',
     title: 'adds no listener to a signal that others follow',

@@ -15,11 +15,11 @@ const roles = (messages: readonly { readonly role: string }[]): string =>
 export const lostResult: Row = {
   title: 'A listener that throws when a tool has run',
   library: 'pi',
-  thread: { name: 'earendil-works/pi#9599', status: '2026-09, closed' },
-  note: 'The run fails in both; the history is what the application stores and goes on with. `toolResult` is pi’s role for a result.',
+  thread: { name: 'earendil-works/pi#9599', status: '2026-09, closed as no-action' },
+  note: 'What differs: pi’s listener is one of `subscribe`, ours the reader of a `for await` loop. The run fails in both; the history is what the application stores and goes on with. `toolResult` is pi’s role for a result.',
   test: {
     file: 'packages/core/src/run/reader.test.ts',
-    title: 'a reader that leaves a running tool by %s aborts the run',
+    title: 'a reader that throws when a tool has ended leaves its result in the history of the error',
   },
   trial: {
     folder: 'libraries',

@@ -1,4 +1,4 @@
-/** LangGraph: when a question is answered, the tools that had finished in the same step run again. */
+/** LangGraph: when a question is answered, the tools that had finished in the same node run again. */
 
 import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent, interrupt, tool } from '@meanwhile/core'
@@ -10,12 +10,14 @@ interface GraphModule {
   readonly StateGraph: new (state: object) => Graph
   readonly MemorySaver: new () => object
   readonly Command: new (settings: object) => object
+  readonly Send: new (node: string, input: object) => object
   interrupt(question: string): string
 }
 
 interface Graph {
   addNode(name: string, node: unknown): Graph
   addEdge(from: string, to: string): Graph
+  addConditionalEdges(from: string, next: (state: object) => readonly object[] | string): Graph
   compile(settings: object): { invoke(input: object, config: object): Promise<unknown> }
 }
 
@@ -24,8 +26,13 @@ type MakeTool = (execute: () => string, settings: object) => object
 const said = (pays: number, answers: readonly string[]): string =>
   `the payment was made ${pays === 1 ? 'once' : `${pays} times`}; the tool that asked got "${answers.join()}"`
 
+/** All calls go to one `ToolNode`, or each goes to one of its own. */
 async function theirs(load: Load): Promise<string> {
-  const names = ['StateGraph', 'MemorySaver', 'Command', 'interrupt'] as const
+  return `one \`ToolNode\` for all: ${await paid(load, false)}. \`Send\` for each: ${await paid(load, true)}`
+}
+
+async function paid(load: Load, each: boolean): Promise<string> {
+  const names = ['StateGraph', 'MemorySaver', 'Command', 'Send', 'interrupt'] as const
   const graphs = await exportsOf<GraphModule>(load, '@langchain/langgraph', names)
   const { MessagesAnnotation } = (await load('@langchain/langgraph')) as { readonly MessagesAnnotation: object }
   const prebuilt = await exportsOf<{ ToolNode: new (tools: readonly object[]) => object }>(
@@ -51,7 +58,9 @@ async function theirs(load: Load): Promise<string> {
   const tool_calls = ['pay', 'ask'].map((name) => ({ name, args: {}, id: name, type: 'tool_call' }))
   const graph = new graphs.StateGraph(MessagesAnnotation)
     .addNode('tools', new prebuilt.ToolNode([pay, ask]))
-    .addEdge('__start__', 'tools')
+    .addConditionalEdges('__start__', (state) =>
+      each ? tool_calls.map((call) => new graphs.Send('tools', { ...state, lg_tool_call: call })) : 'tools',
+    )
     .addEdge('tools', '__end__')
     .compile({ checkpointer: new graphs.MemorySaver() })
   const config = { configurable: { thread_id: '1' } }
@@ -88,7 +97,7 @@ export const ranAgain: Row = {
   title: 'A payment next to a tool that asks',
   library: 'LangGraph',
   thread: { name: 'langchain-ai/langgraph#3126', status: '2025-01, merged' },
-  note: 'In a graph with a `ToolNode`, which begins again as a whole, as the thread says. `createAgent` of LangChain gives each call its own task, and pays once.',
+  note: "A node begins again as a whole, as its documentation says. The thread is of LangGraph for Python: the change that lets a `ToolNode` get one call. `createAgent` of LangChain and `createReactAgent` with `version: 'v2'` use that.",
   test: {
     file: 'packages/core/src/vocabulary/questions-and-other-calls.test.ts',
     title: 'other calls finish, several questions are listed in call order, and only what asked is made again',
@@ -100,7 +109,8 @@ export const ranAgain: Row = {
     theirs,
     ours,
     expected: {
-      theirs: 'the payment was made 2 times; the tool that asked got "Monday"',
+      theirs:
+        'one `ToolNode` for all: the payment was made 2 times; the tool that asked got "Monday". `Send` for each: the payment was made once; the tool that asked got "Monday"',
       ours: 'the payment was made once; the tool that asked got "Monday"',
     },
   },

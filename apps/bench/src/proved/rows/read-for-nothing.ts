@@ -13,8 +13,8 @@ export const readForNothing: Row = {
   thread: { name: 'vercel/ai#19063', status: '2026-08, closed' },
   note: 'Ours starts a tool that is declared `read` while the response is streaming; its result is dropped with the response.',
   test: {
-    file: 'apps/bench/src/faults/matrix.test.ts',
-    title: 'eager tools make no wrong, extra, repeated or missing call',
+    file: 'packages/eager-tools/src/discard.test.ts',
+    title: 'a read of a response whose end is missing has run for nothing: its result is dropped with the response',
   },
   trial: playedTrial({
     folder: 'libraries',

@@ -24,7 +24,7 @@ export const repeatedPieces: Row = {
   thread: { name: 'danny-avila/LibreChat#14371', status: '2026-07, closed' },
   test: {
     file: 'packages/eager-tools/src/changed-calls.test.ts',
-    title: 'different white space, key order and escapes are not a change',
+    title: 'arguments that contain equal pieces start early as they are, and once',
   },
   trial: playedTrial({
     folder: 'librechat',

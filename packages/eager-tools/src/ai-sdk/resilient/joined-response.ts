@@ -1,7 +1,7 @@
 /** One streamed response of several attempts. */
 
 import type { Attempts } from '../../resilient/attempts.ts'
-import { cutOff, endedWith } from '../../resilient/failure.ts'
+import { cutOff, endedWith, isAbort, isTimeout } from '../../resilient/failure.ts'
 import type { Model } from '../resolved-model.ts'
 import { failedAttempt } from './failed-attempt.ts'
 import { cancelled } from './limited-model.ts'
@@ -16,8 +16,12 @@ export async function joinedAnswer(
   options: ShownPartsOptions,
 ): Promise<StreamedAnswer> {
   const response = new JoinedResponse(attempts, request, options)
-  const first = await response.open()
-  return { ...first, stream: response.stream(first.stream) }
+  try {
+    const first = await response.open()
+    return { ...first, stream: response.stream(first.stream) }
+  } catch (error) {
+    throw thrownTo(request, error)
+  }
 }
 
 class JoinedResponse {
@@ -62,7 +66,10 @@ class JoinedResponse {
         start: (controller) => {
           this.#to = controller
         },
-        pull: () => this.#pull(),
+        pull: () =>
+          this.#pull().catch((error: unknown) => {
+            throw thrownTo(this.#request, error)
+          }),
         cancel: (reason) => {
           const left = this.#reader?.cancel(reason)
           this.#left.abort(reason)
@@ -167,4 +174,10 @@ class JoinedResponse {
     this.#sent++
     this.#to?.enqueue(part)
   }
+}
+
+/** The SDK recognises an abort by the name of its error. A reason that the user has given may have none. */
+function thrownTo({ abortSignal }: Request, error: unknown): unknown {
+  if (!abortSignal?.aborted || isAbort(error) || isTimeout(error)) return error
+  return new DOMException('The request was aborted.', { name: 'AbortError', cause: error })
 }

@@ -2,7 +2,13 @@
 
 import { BaseCallbackHandler } from '@langchain/core/callbacks/base'
 import { BaseChatModel, type BindToolsInput } from '@langchain/core/language_models/chat_models'
-import { type AIMessageChunk, type BaseMessage, isBaseMessageChunk } from '@langchain/core/messages'
+import {
+  type AIMessageChunk,
+  type BaseMessage,
+  isBaseMessageChunk,
+  mergeUsageMetadata,
+  type UsageMetadata,
+} from '@langchain/core/messages'
 import { ChatGenerationChunk, type ChatResult } from '@langchain/core/outputs'
 import type { Runnable } from '@langchain/core/runnables'
 import { ConfigError } from '@meanwhile/core'
@@ -118,10 +124,15 @@ export class ResilientModel extends BaseChatModel {
     const attempts = new Attempts(this.#models, this.#rules, options.signal)
     // JSON is read as one text, which cannot begin a second time.
     const shown = new ShownChunks(this.#rules.hold || asksForJson(options))
-    return joinedEvents(attempts, shown, (model) => this.#asked(model, messages, options))
+    return joinedEvents(attempts, shown, (model) => this.#asked(model, messages, options, shown))
   }
 
-  async *#asked(model: Bound, messages: BaseMessage[], options: CallOptions): AsyncGenerator<AIMessageChunk> {
+  async *#asked(
+    model: Bound,
+    messages: BaseMessage[],
+    options: CallOptions,
+    shown: ShownChunks,
+  ): AsyncGenerator<AIMessageChunk> {
     const observer = this.#observe?.(model.given)
     // The callbacks of the call hear the joined response only.
     const callbacks = [new Untraced(), ...(observer ? [observer.handler] : [])]
@@ -132,7 +143,7 @@ export class ResilientModel extends BaseChatModel {
       isOutput: ({ message }) => isOutput(message),
     })
     try {
-      yield* wholeMessages(limited, this.#rules.finishes)
+      yield* wholeMessages(limited, this.#rules.finishes, (usage) => shown.reported(usage))
     } catch (error) {
       observer?.failed()
       throw error
@@ -162,15 +173,23 @@ async function* streamed({ bound }: Bound, messages: BaseMessage[], options: obj
   }
 }
 
-/** Throws unless the response has ended well. */
-async function* wholeMessages(pieces: AsyncIterable<Piece>, finishes: boolean): AsyncGenerator<AIMessageChunk> {
+/** Throws unless the response has ended well. `reports`: called before, if a response that does not count has usage. */
+async function* wholeMessages(
+  pieces: AsyncIterable<Piece>,
+  finishes: boolean,
+  reports: (usage: UsageMetadata) => void,
+): AsyncGenerator<AIMessageChunk> {
   let end: string | undefined
+  let usage: UsageMetadata | undefined
   for await (const { message, reason } of pieces) {
     end = reason ?? end
+    if (message.usage_metadata) usage = mergeUsageMetadata(usage, message.usage_metadata)
     yield message
   }
   if (finishes && end === undefined) throw cutOff('finish reason (if the provider sends none, set finishes: false)')
-  if (end !== undefined && BROKEN.has(end)) throw endedWith(end)
+  if (end === undefined || !BROKEN.has(end)) return
+  if (usage) reports(usage)
+  throw endedWith(end)
 }
 
 function asksForJson(options: object = {}): boolean {

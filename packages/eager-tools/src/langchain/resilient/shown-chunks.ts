@@ -3,7 +3,7 @@
  * its attempt has ended well. The message that follows from all chunks is that of the attempt that stands.
  */
 
-import { AIMessageChunk } from '@langchain/core/messages'
+import { AIMessageChunk, mergeUsageMetadata, type UsageMetadata } from '@langchain/core/messages'
 import type { Shown } from '../../resilient/joined-events.ts'
 import { ShownText } from '../../resilient/shown-text.ts'
 import { isOutput, isText, withoutText } from './chunks.ts'
@@ -28,6 +28,9 @@ export class ShownChunks implements Shown<AIMessageChunk> {
   #empty: '' | [] = ''
   /** What the present attempt has written. */
   #written: AIMessageChunk | undefined
+  /** The sum of what failed attempts have reported, and how many have. */
+  #usage: UsageMetadata | undefined
+  #reports = 0
 
   /** `hold`: nothing is shown before an attempt stands. */
   constructor(hold: boolean) {
@@ -51,16 +54,26 @@ export class ShownChunks implements Shown<AIMessageChunk> {
   *stand(): Iterable<AIMessageChunk> {
     if (!this.#isLater) {
       yield* this.#held.splice(0)
-      if (this.#attempt > 1)
-        yield new AIMessageChunk({ content: this.#empty, response_metadata: { meanwhile: this.#meanwhile } })
+      if (this.#attempt > 1) {
+        const note = new AIMessageChunk({ content: this.#empty, response_metadata: { meanwhile: this.#meanwhile } })
+        yield Object.assign(note, this.#usage && { usage_metadata: this.#usage })
+      }
       return
     }
     if (!this.#text.isWhole) yield* this.#fork(this.#text.written)
     if (!this.#written) return
     Object.assign(this.#written.response_metadata, { meanwhile: this.#meanwhile })
+    if (this.#usage)
+      Object.assign(this.#written, { usage_metadata: mergeUsageMetadata(this.#written.usage_metadata, this.#usage) })
     const last = withoutText(this.#written)
     wholes.set(last, this.#written)
     yield last
+  }
+
+  /** The present attempt has reported its usage, and does not count. */
+  reported(usage: UsageMetadata): void {
+    this.#usage = mergeUsageMetadata(this.#usage, usage)
+    this.#reports++
   }
 
   again(): void {
@@ -74,7 +87,7 @@ export class ShownChunks implements Shown<AIMessageChunk> {
 
   /** A response that breaks off reports no usage, and no number is invented for it. */
   get #meanwhile() {
-    return { attempts: this.#attempt, unknownUsage: this.#attempt - 1 }
+    return { attempts: this.#attempt, unknownUsage: this.#attempt - 1 - this.#reports }
   }
 
   *#show(): Iterable<AIMessageChunk> {

@@ -3,10 +3,11 @@
  * that has any at once up to its first call, and all others when their attempt has ended well.
  */
 
-import type { StreamEvent } from '@openai/agents'
+import type { StreamEvent, Usage } from '@openai/agents'
 import type { Shown } from '../../resilient/joined-events.ts'
 import { ShownText } from '../../resilient/shown-text.ts'
 import type { RawEvent } from '../raw-event.ts'
+import { countedUsage, usageOf } from './limited-model.ts'
 
 type TextDelta = Extract<StreamEvent, { readonly type: 'output_text_delta' }>
 type Done = Extract<StreamEvent, { readonly type: 'response_done' }>
@@ -24,6 +25,8 @@ export class ShownEvents implements Shown<StreamEvent> {
   /** What the reader has and an attempt may continue, in the order in which it began. */
   readonly #blocks: Block[] = []
   #attempt = 1
+  /** Those of failed attempts. */
+  readonly #usages: Usage[] = []
   #isStarted = false
   /** Whether the reader has events other than text. */
   #hasOthers = false
@@ -60,8 +63,10 @@ export class ShownEvents implements Shown<StreamEvent> {
     return []
   }
 
-  again(): void {
+  again(error: unknown): void {
     this.#attempt++
+    const usage = usageOf(error)
+    if (usage) this.#usages.push(usage)
     this.#isHolding = this.#hold || this.#hasOthers
     this.#held = []
     this.#open.clear()
@@ -83,8 +88,10 @@ export class ShownEvents implements Shown<StreamEvent> {
     }
     const { response } = event
     // A response that breaks off reports no usage, and no number is invented for it.
-    const meanwhile = { attempts: this.#attempt, unknownUsage: this.#attempt - 1 }
-    yield { ...event, response: { ...response, providerData: { ...response.providerData, meanwhile } } }
+    const meanwhile = { attempts: this.#attempt, unknownUsage: this.#attempt - 1 - this.#usages.length }
+    const usage = countedUsage(response.usage)
+    for (const one of this.#usages) usage.add(one)
+    yield { ...event, response: { ...response, usage, providerData: { ...response.providerData, meanwhile } } }
   }
 
   *#text(event: TextDelta): Iterable<StreamEvent> {

@@ -1,0 +1,98 @@
+/** The response of a server over HTTP, before the client reads it. */
+
+/** How a response is read. */
+export interface Reading {
+  /** The most bytes of a message. */
+  readonly messageBytes: number
+  /** Whether a message needs no more attention: it was progress of a call, which has heard of it. */
+  takes(message: unknown): boolean
+}
+
+/** A message was longer than the limit. */
+class TooLongError extends Error {
+  readonly code: string
+
+  constructor(messageBytes: number) {
+    const problem = `a message has more than ${messageBytes} bytes`
+    super(problem)
+    this.code = problem
+  }
+}
+
+/**
+ * The response without progress, and with a limit of each of its messages. The client has no limit, and it would check each notification of progress
+ * against many schemas: a server may send very many.
+ */
+export function boundedResponse(response: Response, reading: Reading): Response {
+  const { body, headers } = response
+  if (!body) return response
+  const isStream = headers.get('content-type')?.includes('text/event-stream')
+  return new Response(body.pipeThrough(isStream ? eventStream(reading) : oneMessage(reading)), response)
+}
+
+function oneMessage({ messageBytes }: Reading): TransformStream<Uint8Array, Uint8Array> {
+  let bytes = 0
+  return new TransformStream({
+    transform(chunk, controller) {
+      bytes += chunk.length
+      if (bytes > messageBytes) throw new TooLongError(messageBytes)
+      controller.enqueue(chunk)
+    },
+  })
+}
+
+function eventStream({ messageBytes, takes }: Reading): TransformStream<Uint8Array, Uint8Array> {
+  const decoder = new TextDecoder()
+  const encoder = new TextEncoder()
+  let rest = ''
+  return new TransformStream({
+    transform(chunk, controller) {
+      const end = new RegExp(END_OF_EVENT)
+      end.lastIndex = Math.max(0, rest.length - 3)
+      rest += decoder.decode(chunk, { stream: true })
+      let passed = ''
+      /** The position in the stream after what was taken: the client resumes from there. */
+      let position = ''
+      let begin = 0
+      while (end.test(rest)) {
+        const event = rest.slice(begin, end.lastIndex)
+        begin = end.lastIndex
+        const { id, message } = messageIn(event)
+        if (takes(message)) position = id === undefined ? position : `id: ${id}\nevent: progress\ndata: -\n\n`
+        else {
+          passed += position + event
+          position = ''
+        }
+      }
+      rest = rest.slice(begin)
+      if (rest.length > messageBytes) throw new TooLongError(messageBytes)
+      passed += position
+      if (passed) controller.enqueue(encoder.encode(passed))
+    },
+    flush: (controller) => controller.enqueue(encoder.encode(rest)),
+  })
+}
+
+const LINE_END = /\r\n|\n|\r/
+const END_OF_EVENT = /(?:\r\n|\n|\r(?!\n)){2}/g
+
+/** The message of an event that may be progress. The client reads all others. */
+function messageIn(event: string): { readonly id?: string; readonly message?: unknown } {
+  if (!event.includes('notifications/progress')) return {}
+  const fields = new Map<string, string>()
+  for (const line of event.split(LINE_END)) {
+    const [, name, value = ''] = /^(\w+): ?(.*)$/.exec(line) ?? []
+    if (name === undefined) continue
+    // Only JSON with line ends has several.
+    if (fields.has(name)) return {}
+    fields.set(name, value)
+  }
+  const { id, event: type = 'message', data = '', ...others } = Object.fromEntries(fields)
+  if (type !== 'message' || Object.keys(others).length > 0) return {}
+  try {
+    const message: unknown = JSON.parse(data)
+    return { message, ...(id !== undefined && { id }) }
+  } catch {
+    return {}
+  }
+}

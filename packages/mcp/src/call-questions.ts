@@ -1,0 +1,108 @@
+/** What a server asks while one call runs, and what it gets. */
+
+import type { ElicitRequest, ElicitResult, InputRequiredResult } from '@modelcontextprotocol/client'
+import { type Call, callError, type Reply } from './call.ts'
+import { answersIn, ask, forget, MOST_QUESTIONS, waitingOf } from './questions.ts'
+
+/** The name of a question that the protocol gives no name. */
+const EARLY = 'question'
+
+export class CallQuestions {
+  readonly #call: Call
+  readonly #isRead: boolean
+  /** The answers for a server that asks during the call, oldest first. */
+  readonly #early: ElicitResult[] = []
+  /** The question for which the request was given up. */
+  #waiting: ElicitRequest | undefined
+  /** How many questions the call has asked. */
+  #asked: number
+
+  constructor(call: Call, isRead: boolean) {
+    this.#call = call
+    this.#isRead = isRead
+    this.#asked = waitingOf(call.context.run, call.context.idempotencyKey)?.asked ?? 0
+  }
+
+  /** After an answer: what the server gets with the request. A server of the 2025 protocol asks the same questions again. */
+  reply(): Reply | undefined {
+    const { run, idempotencyKey, answers } = this.#call.context
+    const waiting = waitingOf(run, idempotencyKey)
+    if (!waiting) return undefined
+    if (waiting.isAgain) {
+      this.#early.push(...answers.flatMap((answer) => answersIn(answer)[EARLY] ?? []))
+      return undefined
+    }
+    const { state } = waiting
+    return { inputResponses: answersIn(answers.at(-1)), ...(state !== undefined && { requestState: state }) }
+  }
+
+  /** Asks what a server of the 2026 protocol wants to know. */
+  async answer({ inputRequests = {}, requestState }: InputRequiredResult): Promise<Reply> {
+    const { context, listed, options, way } = this.#call
+    const { questions = 'interrupt' } = options
+    const { run, callId, idempotencyKey: key, signal } = context
+    const { server } = way
+    if (this.#asked++ >= MOST_QUESTIONS) throw callError(this.#call, `it asks more than ${MOST_QUESTIONS} times`)
+    const requests = Object.entries(inputRequests)
+    const other = requests.find(([, { method }]) => method !== 'elicitation/create')
+    if (other) throw callError(this.#call, `it asks for ${other[1].method}, which is not supported`)
+    const state = requestState === undefined ? {} : { state: requestState }
+    if (questions === 'interrupt' && run)
+      await ask(run, { server, tool: listed.definition.name, callId, key, requests: inputRequests, ...state })
+    const replies = requests.map(async ([name, request]) => {
+      if (typeof questions !== 'function') return [name, { action: 'decline' }] as const
+      await run?.stood(callId)
+      const question = { server, tool: listed.definition.name, request: request as ElicitRequest }
+      return [name, await questions(question, { signal })] as const
+    })
+    const inputResponses = Object.fromEntries(await Promise.all(replies))
+    return { inputResponses, ...(requestState !== undefined && { requestState }) }
+  }
+
+  /**
+   * Answers a question that a server of the 2025 protocol asks while the call is open. `giveUp` is called if the run asks it: the request ends with the
+   * question.
+   */
+  async elicited(request: ElicitRequest, giveUp: () => void): Promise<ElicitResult> {
+    const { context, listed, options, way } = this.#call
+    const { questions = 'interrupt', askAgain } = options
+    const { run, callId, signal } = context
+    const early = this.#early.shift()
+    if (early) return early
+    if (questions === 'decline') return { action: 'decline' }
+    await run?.stood(callId)
+    if (typeof questions === 'function')
+      return questions({ server: way.server, tool: listed.definition.name, request }, { signal })
+    const again = typeof askAgain === 'function' ? askAgain(listed.definition.name) : (askAgain ?? this.#isRead)
+    if (!run || !again)
+      return this.decline(
+        run ? 'its call may act before it asks: the option askAgain allows to make it again' : 'nobody can answer',
+      )
+    this.#waiting = request
+    giveUp()
+    return { action: 'cancel' }
+  }
+
+  /** Declines a question that nobody is asked. The run has a warning. */
+  decline(why: string): ElicitResult {
+    const { context, listed, way } = this.#call
+    const message = `${way.server}: a question of ${listed.definition.name} was declined: ${why}`
+    context.run?.warn({ code: 'mcp-question', message })
+    return { action: 'decline' }
+  }
+
+  /** Interrupts the run if its request was given up for a question. */
+  async interruptIfGivenUp(): Promise<void> {
+    if (!this.#waiting) return
+    const { context, listed, way } = this.#call
+    const { run, callId, idempotencyKey: key } = context
+    if (!run) throw callError(this.#call, 'nobody can answer')
+    const requests = { [EARLY]: this.#waiting }
+    await ask(run, { server: way.server, tool: listed.definition.name, callId, key, requests, isAgain: true })
+  }
+
+  /** Called when the call has its result. */
+  forget(): void {
+    forget(this.#call.context.run, this.#call.context.idempotencyKey)
+  }
+}
