@@ -34,7 +34,7 @@ export const marked = (content: Content, length: Length = 'short'): string =>
 /** What surrounds the agent: its first middleware, and its options. */
 export interface Around extends Pick<AgentOptions, 'outputLimits' | 'inputLimits' | 'telemetry'> {
   readonly protecting?: readonly Middleware[]
-  /** Called with each event when it is told. */
+  /** Called with each event, when the reader gets it. */
   readonly told?: (event: AgentEvent) => void
 }
 

@@ -32,7 +32,7 @@ const unlimited = once(() => ({}), 'long')
 const limitedInputs = once(() => ({ inputLimits: { characters: LIMIT } }), 'long')
 const limitedOutputs = once(() => ({ outputLimits: { characters: LIMIT } }), 'long')
 
-/** What the events of a type say. Deltas are read as one text. */
+/** The content of the events of a type. Deltas are read as one text. */
 function saidIn({ events }: Seen, type: AgentEvent['type']): string {
   const ofType = events.filter((event) => event.type === type)
   return ofType.map((event) => ('delta' in event ? event.delta : JSON.stringify(event))).join('')
@@ -89,7 +89,7 @@ test.each(CELLS)('$type ($place): $content obeys its limit, if it has one (W45, 
 
 const TOLD: readonly Content[] = ['progress', 'custom', 'question']
 
-test('while the check of a guard with hold is open, only events that say nothing of the response are told (GD3)', async () => {
+test('while the check of a guard with hold is open, only events without content of the response are shown (GD3)', async () => {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
   const seen: AgentEvent[] = []
@@ -110,7 +110,7 @@ test('while the check of a guard with hold is open, only events that say nothing
 })
 
 test.each(KINDS)(
-  '%s is in spans if content is captured, as the table says, and redact masks it there (N58)',
+  '%s is in spans if content is captured and the table has it, and redact masks it there (N58)',
   async (content) => {
     expect(kindsIn(await spansOf(true)).includes(content)).toBe(CONTENT[content].spans)
     expect(await spansOf(true, true)).not.toContain(marked(content))
@@ -120,7 +120,7 @@ test.each(KINDS)(
 
 const spans = new Map<string, Promise<string>>()
 
-/** What the spans of all runs say. */
+/** The content of the spans of all runs. */
 function spansOf(captureContent: boolean, isMasked = false): Promise<string> {
   const key = `${captureContent} ${isMasked}`
   const made = spans.get(key) ?? recorded(captureContent, isMasked)

@@ -2,7 +2,7 @@
 
 import type { AgentEvent } from '@meanwhile/core'
 
-/** What an event may carry. `limit`: which option bounds it; `always`: only its beginning is told. `spans`: whether spans have it if content is captured. */
+/** What an event may carry. `limit`: which option bounds it; `always`: only its beginning is shown. `spans`: whether spans have it if content is captured. */
 export const CONTENT = {
   user: { is: 'a user message', limit: 'none', spans: true },
   text: { is: 'text', limit: 'none', spans: true },
@@ -68,7 +68,7 @@ const MESSAGES = {
   inside: HISTORY_INSIDE,
 } as const
 
-/** A new type of events does not compile without its row. `held` is that of a model call and of the calls that it requests: what hooks emit is told at once. */
+/** A new type of events does not compile without its row. `held` is that of a model call and of the calls that it requests: what hooks emit is shown at once. */
 export const PROTECTION = {
   'run-start': { held: false, ...NOTHING },
   'run-end': {

@@ -21,6 +21,7 @@ import {
   textOf,
   tool,
 } from '@meanwhile/core'
+import { coming } from '@meanwhile/core/calls'
 import { propertyRuns } from '@meanwhile/tests/size'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import fc from 'fast-check'
@@ -726,8 +727,8 @@ test('with persist the text of an agent inside is masked in any pieces, and rele
   )
 })
 
-test('with persist a warning, and the result of work that ends after the run, have the masks wherever they are (N56)', async () => {
-  const ended = Promise.withResolvers<void>()
+test('with persist a warning, and the result of work that ends after the run, have the masks everywhere (N56)', async () => {
+  const ended = coming<void>()
   const job = tool({
     name: 'job',
     description: 'Works.',

@@ -225,7 +225,7 @@ export class RunState {
     else if (this.asking?.interrupt !== thrown) this.asking = { interrupt: thrown, by }
   }
 
-  /** Fails the run if a question is over the limit. The input of its call, which it may show as written and as checked, has a limit of its own. */
+  /** Fails the run if a question is over the limit. The input of its call, which it may show as written and as checked, has another limit. */
   measure({ payload }: Interrupt, call?: CallEntry): void {
     const most = this.mostShown
     if (!isWithin(payload, most + 2 * extentOf(call?.call.input).characters))

@@ -57,7 +57,7 @@ function resultOf(run: RunState, written: ToolCall, actor: Actor, options: CallO
 function checkCall(call: ToolCall): void {
   if (isCall(call) && call.id !== '') return
   throw new TypeError(
-    "callTool takes { type: 'tool-call', id, name, input }, with an id of its own",
+    "callTool takes { type: 'tool-call', id, name, input }, with a new id",
   )
 }
 

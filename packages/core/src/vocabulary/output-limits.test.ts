@@ -290,7 +290,7 @@ test.for(tellers(LONG).map(([name]) => name))(
   },
 )
 
-test('what was decided about a call is told with its input, which has its own limit; data that JSON cannot hold is left out (W45)', async () => {
+test('what was decided about a call is shown with its input, which has its own limit; data that JSON cannot hold is left out (W45)', async () => {
   const circle: Record<string, unknown> = {}
   circle.self = circle
   const hostile = {

@@ -88,7 +88,7 @@ function masked(event: AgentEvent, { masker, messages }: RunMasks): AgentEvent {
     case 'step-end':
       return { ...event, messages: event.messages.map(told) }
     case 'run-end': {
-      // Only the end of a run inside is told here. Its handles of background work contain promises.
+      // Only the end of a run inside gets here. Its handles of background work contain promises.
       const { background } = event.result
       const result = maskedData(masker, event.result) as AgentResult
       return { ...event, result: Object.assign({}, result, background && { background }) }
