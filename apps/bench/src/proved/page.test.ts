@@ -40,7 +40,8 @@ test('a case shows the library, its thread and versions, both outcomes, its scri
 })
 
 test('a thread about something near is not called a report of the case', () => {
-  const text = caseOn({ one: { ...row, thread: { ...row.thread, isRelated: true } } })
+  const thread = { name: 'other/other#1', status: '2026-08, open', isRelated: true }
+  const text = caseOn({ one: { ...row, thread } })
   expect(text).toContain(
     'Other, no report that we know; related: [other/other#1](https://github.com/other/other/issues/1) (2026-08, open).',
   )

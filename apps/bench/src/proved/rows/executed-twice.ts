@@ -15,7 +15,8 @@ interface AiModule {
 }
 
 interface Options {
-  readonly tools: { readonly search: object }
+  /** Without names in the type: the AI SDK's types are not among our dependencies. */
+  readonly tools: Readonly<Record<string, object>>
 }
 
 const script = [respond(call('search', { query: 'fares' }), say('I am looking.')), respond(say('Done.'))]
