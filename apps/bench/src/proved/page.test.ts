@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { pageOf } from './page.ts'
-import { changeOf, type Row, type Thread, type Trial, type Tried } from './row.ts'
+import { changeOf, type Row, type Trial, type Tried } from './row.ts'
 import { ROWS } from './rows.ts'
 
 const trial: Trial = {
@@ -14,12 +14,10 @@ const trial: Trial = {
   expected: { theirs: 'it broke', ours: 'it held' },
 }
 
-const thread: Thread = { name: 'other/other#1', status: '2026-08, open' }
-
 const row: Row = {
   title: 'A case',
   library: 'Other',
-  thread,
+  thread: { name: 'other/other#1', status: '2026-08, open' },
   test: { file: 'a.test.ts', title: 'it holds' },
   trial,
 }
@@ -42,7 +40,8 @@ test('a case shows the library, its thread and versions, both outcomes, its scri
 })
 
 test('a thread about something near is not called a report of the case', () => {
-  const text = caseOn({ one: { ...row, thread: { ...thread, isRelated: true } } })
+  const thread = { name: 'other/other#1', status: '2026-08, open', isRelated: true }
+  const text = caseOn({ one: { ...row, thread } })
   expect(text).toContain(
     'Other, no report that we know; related: [other/other#1](https://github.com/other/other/issues/1) (2026-08, open).',
   )
