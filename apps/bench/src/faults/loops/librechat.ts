@@ -41,7 +41,7 @@ export async function librechatLoop(load: Load, { fallback }: { readonly fallbac
   }
 }
 
-/** Pieces of a text may be parts of their own. */
+/** A text may have several parts. */
 function keptOf(content: readonly ContentPart[]): string {
   const calls = content.flatMap(({ tool_call: call }) => (call ? [[call.id, call.name, call.args, call.output]] : []))
   return JSON.stringify([textOf(content), calls])

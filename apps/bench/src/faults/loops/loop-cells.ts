@@ -16,7 +16,7 @@ import {
 } from './cuts.ts'
 import type { Came, FaultLoop } from './loop.ts'
 
-/** What came of all cuts of one loop. */
+/** The outcome of all cuts of one loop. */
 export interface LoopCell {
   readonly cuts: number
   /** Runs that repeated the request, and ended with their answer. What follows the executions is counted in these. */
@@ -24,11 +24,11 @@ export interface LoopCell {
   /** Runs that took the broken response for a whole one, and went on. */
   readonly taken: number
   readonly executions: Outcome
-  /** Characters that the reader received again, although the repeated response says the same. */
+  /** Characters that the reader received again, although the text of the repeated response is the same. */
   readonly doubled: number
-  /** Runs of which something else is kept than without a cut, although the repeated response says the same. */
+  /** Runs of which something else is kept than without a cut, although the text of the repeated response is the same. */
   readonly changed: number
-  /** Runs in which text of the broken response came after that of the repeated one, which says something else. */
+  /** Runs in which text of the broken response came after that of the repeated one, which differs. */
   readonly mixed: number
   /** {@link Came.orphans} */
   readonly orphans: number

@@ -1,4 +1,4 @@
-/** The program that tries one loop in its own process, so that no library disturbs another, and sends what came of it. */
+/** The program that tries one loop in its own process, so that no library disturbs another, and sends the outcome. */
 
 import { messageOf } from '@meanwhile/core'
 import { cellOfLoop, isLoop } from './loops.ts'

@@ -15,7 +15,7 @@ export interface LoopTask {
 export const LOOP_TOOLS = ['look', 'send'] as const
 export type LoopTool = (typeof LOOP_TOOLS)[number]
 
-/** What came of a run that did not fail. */
+/** The outcome of a run that did not fail. */
 export interface Came {
   /** All text that the reader of the stream received. */
   readonly shown: string

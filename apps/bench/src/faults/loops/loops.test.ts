@@ -34,7 +34,7 @@ test('streamRetries of the AI SDK repeats reported errors only, and executes not
   expect([cell.cuts, cell.ended, cell.taken, forbiddenOf(cell.executions), cell.changed]).toEqual([14, 10, 0, 0, 0])
 }, 300_000)
 
-test('streamText alone fails at each of these cuts, and executes nothing', async () => {
+test('streamText by itself fails at each of these cuts, and executes nothing', async () => {
   const { ended, taken, executions } = await cellOfLoop('streamText', { ...plan, wires: ['openai-responses'] })
   expect([ended, taken, executions.early, forbiddenOf(executions)]).toEqual([0, 0, 0, 0])
 }, 300_000)

@@ -37,7 +37,7 @@ export async function cellOfLoop(title: LoopTitle, { wires, step }: LoopPlan = {
   return await loopCell(await LOOPS[title](), await cutsOf(wires, step))
 }
 
-/** It is installed in a folder of its own. */
+/** It is installed in its own folder. */
 async function libreChat() {
   const { load } = await import('../../../proved/librechat/load.ts')
   return load

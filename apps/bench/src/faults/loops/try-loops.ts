@@ -1,4 +1,4 @@
-/** Tries the loops of other libraries, each in a process of its own. */
+/** Tries the loops of other libraries, each in its own process. */
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,7 +7,7 @@ import { versionsOf } from '../../peers/install.ts'
 import type { LoopCell } from './loop-cells.ts'
 import { LOOP_TITLES, type LoopTitle } from './loops.ts'
 
-/** What came of a loop, or why it was not tried. */
+/** The outcome of a loop, or why it was not tried. */
 export type TriedLoop =
   | { readonly title: LoopTitle; readonly cell: LoopCell }
   | { readonly title: LoopTitle; readonly problem: string }
