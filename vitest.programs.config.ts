@@ -23,7 +23,7 @@ export default defineConfig({
     globalSetup: 'apps/tests/support/programs-setup.ts',
     environment: 'node',
     env,
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: availableParallelism() + 2,
     testTimeout: patience,
     hookTimeout: patience,
     expect: { poll: { timeout: 60_000 } },

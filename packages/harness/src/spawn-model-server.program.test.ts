@@ -10,7 +10,7 @@ import { spawnModelServer } from './spawn-model-server.ts'
 
 let server: ModelServer
 
-/** One process for all tests, with a script of its own. */
+/** One process for all tests, with its own script. */
 beforeAll(async () => {
   server = await spawnModelServer({ script: [respond(say('Hello'))] })
 })

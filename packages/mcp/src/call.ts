@@ -5,10 +5,10 @@ import type { CallToolResult, InputRequiredResult, InputResponses, RequestOption
 import type { Connection } from './connection.ts'
 import type { JsonObject } from './definition.ts'
 import type { McpError } from './errors.ts'
-import type { Way } from './link.ts'
 import type { ListedTool } from './listed-tool.ts'
 import type { FullLimits, Shared } from './options.ts'
 import type { ProgressTap } from './progress.ts'
+import type { Way } from './way.ts'
 
 export interface Call {
   readonly way: Way

@@ -111,7 +111,7 @@ test('a call has no time limit of the client: it may wait for an hour (MC17)', a
   expect(cancelled()).toEqual([])
 })
 
-test('when a call has timed out, its server is told, and not before (MC17)', async () => {
+test('when a call has timed out, its server receives a notification, and not before (MC17)', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const { server, begun, cancelled } = slow()
   const run = ran({ servers: { a: server }, timeout: 5_000 }, [call('wait', {})])

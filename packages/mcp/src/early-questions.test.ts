@@ -10,7 +10,7 @@ const form = { message: 'Sure?', requestedSchema: { type: 'object', properties: 
 const look = listed('look', { annotations: { readOnlyHint: true } })
 const yes = { action: 'accept', content: { ok: true } }
 
-/** A run that such a question interrupts, and its resume by an agent with a connection of its own. */
+/** A run that such a question interrupts, and its resume by an agent with its own connection. */
 async function askedAgain(options: McpOptions, tool: string) {
   const { result, error } = await ran(options, [call(tool, {}, { id: 'c1' })])
   if (result?.status !== 'interrupted') throw error ?? new Error(`the run is ${result?.status}`)

@@ -38,7 +38,7 @@ export function faultOf(sdk: Sdk, thrown: unknown): Fault {
   return UNSENT.includes(codeOf(error)) ? 'unsent' : 'lost'
 }
 
-/** Whether the server has said nothing until the time limit of the client. It need not be asked again. */
+/** Whether the server has sent nothing until the time limit of the client. It need not be asked again. */
 export function isSilent(sdk: Sdk, thrown: unknown): boolean {
   const error = causeOf(sdk, thrown)
   return error instanceof sdk.SdkError && error.code === sdk.SdkErrorCode.RequestTimeout

@@ -5,7 +5,7 @@ import { event, listed, listing, type Raw, raw, streamed } from '../test/in-proc
 import { ran } from '../test/runs.ts'
 import type { HttpServer, McpOptions } from './index.ts'
 
-// Some servers say nothing until a time limit.
+// Some servers send nothing until a time limit.
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
 afterEach(() => void vi.useRealTimers())
 

@@ -8,18 +8,7 @@ import { faultOf, isSilent, reasonOf } from './faults.ts'
 import { type Listing, listTools } from './list-tools.ts'
 import type { FullLimits, ServerOptions } from './options.ts'
 import { loadSdk } from './sdk.ts'
-
-/** How a call reaches its server. */
-export interface Way {
-  /** The name of the server. */
-  readonly server: string
-  /** An open connection. `signal` ends only the wait. */
-  connection(signal: AbortSignal): Promise<Connection>
-  /** Called when a connection no longer works. */
-  drop(connection: Connection): void
-  /** The error of a request whose credentials were refused. */
-  unauthorized(): McpAuthError
-}
+import type { Way } from './way.ts'
 
 /** What the connections of a server have in common. */
 export interface LinkOptions<Context> {

@@ -6,12 +6,12 @@ import type { CallToolResult, ToolAnnotations } from '@modelcontextprotocol/clie
 import type { CallRequest } from './call.ts'
 import { partsOf } from './content.ts'
 import type { JsonObject, McpDefinition } from './definition.ts'
-import type { Way } from './link.ts'
 import type { ListedTool } from './listed-tool.ts'
 import type { FullLimits, Shared } from './options.ts'
 import { ProgressTap } from './progress.ts'
 import { resourceRequest } from './resources.ts'
 import { ServerCall } from './server-call.ts'
+import type { Way } from './way.ts'
 
 /** What is known of a tool that comes from a server. */
 export interface McpToolInfo {

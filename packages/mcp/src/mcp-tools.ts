@@ -4,12 +4,12 @@ import { ConfigError, type Tool } from '@meanwhile/core'
 import type { Client, Transport } from '@modelcontextprotocol/client'
 import { answerQuestions, type Connection } from './connection.ts'
 import { McpAuthError, McpConnectionError } from './errors.ts'
-import type { Way } from './link.ts'
 import { listTools } from './list-tools.ts'
 import { OpenCalls } from './open-calls.ts'
 import { checkToolsOptions, fullLimits, type McpToolsOptions } from './options.ts'
 import { loadSdk } from './sdk.ts'
 import { toolSet } from './tool-set.ts'
+import type { Way } from './way.ts'
 
 /** The calls of clients that have been given before. */
 const known = new WeakMap<Transport, OpenCalls>()

@@ -28,7 +28,7 @@ interface Open {
 export class OpenCalls {
   /** By the progress token of the request, which is how requests and progress are told apart. */
   readonly #calls = new Map<unknown, OpenCall>()
-  /** What to do when the stream of an answer has ended, also for requests that are no calls. */
+  /** What to do when the stream of an answer has ended, also for requests other than calls. */
   readonly #streams = new Map<unknown, () => void>()
   /** The token of the call whose stream has sent this event last. */
   readonly #events = new Map<string, string>()
@@ -53,7 +53,7 @@ export class OpenCalls {
     }
   }
 
-  /** A request that is no call. `lost` is called when its answer is lost. */
+  /** Another request. `lost` is called when its answer is lost. */
   addRequest(lost: () => void): Open {
     const progressToken = randomUUID()
     this.#streams.set(progressToken, lost)

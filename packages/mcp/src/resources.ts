@@ -62,7 +62,7 @@ interface List {
 
 const isList = (value: unknown): value is List => isRecord(value) && Array.isArray(value.resources)
 
-/** A line for each resource. What a server says about itself may be anything. */
+/** A line for each resource. The members may be anything. */
 function listResult({ resources, nextCursor }: List): CallToolResult {
   const lines = resources.filter(isRecord).map((one) => {
     const { uri, name, title, mimeType, description } = one

@@ -68,7 +68,7 @@ test('a server is asked for the 2026 protocol first; one that does not know it s
   expect(methods).toEqual(['server/discover', 'initialize', 'tools/list'])
 })
 
-test('when a server says that its tools have changed, a run keeps those that it began with, and the next one has the new (MC8)', async () => {
+test('when the tools of a server have changed and it has sent that, a run keeps those that it began with, and the next one has the new (MC8)', async () => {
   let tools = [listed('one')]
   let lists = 0
   const server = raw(({ id, method }) => {

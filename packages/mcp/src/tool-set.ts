@@ -4,13 +4,13 @@ import { ConfigError, type Tool } from '@meanwhile/core'
 import type { McpDefinition } from './definition.ts'
 import type { Drift } from './drift.ts'
 import { McpDriftError } from './errors.ts'
-import type { Way } from './link.ts'
 import type { Listing } from './list-tools.ts'
 import type { ListedTool } from './listed-tool.ts'
 import { mcpTool } from './mcp-tool.ts'
 import { fullLimits, type Shared } from './options.ts'
 import { RESOURCE_TOOLS } from './resources.ts'
 import { toolNames } from './tool-names.ts'
+import type { Way } from './way.ts'
 
 /** A server and its tools. */
 export interface ServerTools {

@@ -142,6 +142,29 @@ test('the model call waits for the verdict only as long as it lasts, and the eve
   ])
 })
 
+test.each<[string, Pick<GuardOptions, 'answer'>]>([
+  ['the run ends', {}],
+  ['the run has the answer', { answer: 'No.' }],
+])('a check that fails while the reader takes an event has failed: %s (GD3, GD6)', async (_, options) => {
+  const slow: Middleware = {
+    name: 'slow',
+    async *wrapAgent(setup, next) {
+      const flow = next(setup)
+      for (;;) {
+        const step = await flow.next()
+        if (step.done) return step.value
+        yield step.value
+        // The model call waits until this event is taken, and the check fails meanwhile.
+        if (step.value.type === 'text-delta') await new Promise((resolve) => setTimeout(resolve, 50))
+      }
+    },
+  }
+  const agent = agentWith({ input: later(20, FAIL), ...options }, { middleware: [slow] })
+  const { result, error } = await played(collect(agent.stream('Hi')))
+  if (!options.answer) expect(error).toEqual(new GuardError('guard', 'input', 'bad'))
+  else expect(result?.messages.map(textOf)).toEqual(['Hi', 'No.'])
+})
+
 test('with hold nothing is shown before the verdict, and then everything in order (GD3)', async () => {
   const pace = { firstToken: 10, betweenTokens: 10 }
   const model = scriptedModel([respond(think('Well'), say('a b c', { deltas: 3 }))], { pace })

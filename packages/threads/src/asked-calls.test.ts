@@ -2,13 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PathPart, PendingInterrupt } from '@meanwhile/core'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { askedBehaviours } from '../test/asked-behaviours.ts'
 import { AskedCalls } from './asked-calls.ts'
 import { createThreads, memoryThreads, type ThreadEventBody, type Threads } from './index.ts'
 import { sqliteThreads } from './sqlite.ts'
 
 const scratch = await mkdtemp(join(tmpdir(), 'meanwhile-threads-'))
+afterAll(() => rm(scratch, { recursive: true }))
 
 describe.each(['memory', 'sqlite'])('%s', (kind) => {
   let files = 0

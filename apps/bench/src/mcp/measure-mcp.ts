@@ -1,6 +1,5 @@
 /**
- * Measures a scenario with tools of our own and with the same tools of an MCP server that is trusted, by turns, with eager tools:
- * `node --conditions=@meanwhile/source apps/bench/src/mcp/measure-mcp.ts [RUNS]`, on a quiet machine.
+ * Measures scenarios with our own tools and with the same tools of a trusted MCP server, by turns, with eager tools.
  */
 
 import { createAgent, type ToolMessage } from '@meanwhile/core'

@@ -7,7 +7,7 @@ export interface Row {
   readonly title: string
   /** The library, by the name that its users give it. */
   readonly library: string
-  /** Undefined if we know none. */
+  /** Undefined if nobody has reported it, as far as we know. */
   readonly thread?: Thread
   /** What a reader who knows the library should add. */
   readonly note?: string

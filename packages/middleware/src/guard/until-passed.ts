@@ -29,5 +29,7 @@ export async function* untilPassed(flow: ModelFlow, checks: InputChecks, hold: b
     if (hold && !open.isOver) held.push(step.value)
     else yield step.value
   }
+  // One may have failed while the reader took an event.
+  await checks.passed
   return yield* flow
 }

@@ -1,7 +1,7 @@
 /** A response that breaks off after each of its events, and the response to the repeated request. */
 
-import { call, respond, type ScriptResponse, say } from '@meanwhile/assemble/testing'
-import { mockModels } from '@meanwhile/harness'
+import { call, fail, respond, type ScriptResponse, say } from '@meanwhile/assemble/testing'
+import { type Fault, mockModels } from '@meanwhile/harness'
 import { WIRE_NAMES, type WireName } from '@meanwhile/harness/server'
 import type { LoopTool } from './loop.ts'
 
@@ -9,14 +9,14 @@ import type { LoopTool } from './loop.ts'
 export const NEXTS = ['same', 'other'] as const
 export type Next = (typeof NEXTS)[number]
 
-/** The connection is reset, or the body ends as HTTP requires. */
-export const ENDS = ['reset', 'complete'] as const
+/** The connection is reset, the body ends as HTTP requires, or the provider reports an error. */
+export const ENDS = ['reset', 'complete', 'reported'] as const
 
 export interface Cut {
   readonly wire: WireName
   readonly next: Next
   readonly end: (typeof ENDS)[number]
-  /** How many events are sent. */
+  /** How many events are sent; before a reported error how many texts and calls. */
   readonly after: number
 }
 
@@ -55,6 +55,9 @@ export function nextOf(next: Next): Said {
   return next === 'same' ? FIRST : OTHER
 }
 
+/** How many texts and calls it has. */
+const PARTS = 2 + FIRST.calls.length
+
 /** The text of the response that breaks off. */
 export const BROKEN_TEXT = FIRST.before + FIRST.after
 export const BROKEN_CALLS = FIRST.calls
@@ -74,7 +77,7 @@ export function endpointOf(next: Next, cut?: Cut): Endpoint {
       if (JSON.stringify(body).includes(RESULT)) return respond(say(ANSWER))
       asked++
       if (!cut || asked > 1) return responseOf(nextOf(next), 'b')
-      return { ...responseOf(FIRST, 'a'), fault: { after: { events: cut.after }, end: cut.end } }
+      return brokenOff(cut)
     },
   })
   return { fetch: mock.fetch, asked: () => asked }
@@ -85,11 +88,15 @@ export async function cutsOf(wires: readonly WireName[] = WIRE_NAMES, step = 1):
   const lengths = await Promise.all(wires.map(async (wire) => [wire, await lengthOf(wire)] as const))
   return lengths.flatMap(([wire, length]) =>
     NEXTS.flatMap((next) =>
-      ENDS.flatMap((end) =>
-        Array.from({ length: Math.ceil((length + 1) / step) }, (_, at) => ({ wire, next, end, after: at * step })),
-      ),
+      ENDS.flatMap((end) => placesOf(end, length, step).map((after) => ({ wire, next, end, after }))),
     ),
   )
+}
+
+/** An error before all of a response is one of its HTTP status. */
+function placesOf(end: Cut['end'], length: number, step: number): readonly number[] {
+  if (end === 'reported') return Array.from({ length: PARTS }, (_, at) => at + 1)
+  return Array.from({ length: Math.ceil((length + 1) / step) }, (_, at) => at * step)
 }
 
 /** How many events come before those that end the response: a finish reason, and what follows it. */
@@ -119,7 +126,16 @@ const REQUESTS: Readonly<Record<WireName, { readonly path: string; readonly body
   },
 }
 
-function responseOf({ before, calls, after }: Said, attempt: string): ScriptResponse {
+function brokenOff({ end, after }: Cut): ScriptResponse & { readonly fault?: Fault } {
+  if (end !== 'reported') return { ...responseOf(FIRST, 'a'), fault: { after: { events: after }, end } }
+  return respond(...partsOf(FIRST, 'a').slice(0, after), fail({ code: 'overloaded_error', message: 'overloaded' }))
+}
+
+function responseOf(said: Said, attempt: string): ScriptResponse {
+  return respond(...partsOf(said, attempt))
+}
+
+function partsOf({ before, calls, after }: Said, attempt: string): ScriptResponse['steps'] {
   const made = calls.map(({ tool, input }, at) => call(tool, input, { id: `call_${attempt}${at}` }))
-  return respond(say(before), ...made, say(after))
+  return [say(before), ...made, say(after)]
 }

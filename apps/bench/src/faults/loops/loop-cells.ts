@@ -44,10 +44,10 @@ interface CutRun {
 /** Cuts of the same kind are tried at once, because some loops wait before they repeat. */
 export async function loopCell(loop: FaultLoop, cuts: readonly Cut[]): Promise<LoopCell> {
   const cells: LoopCell[] = []
-  for (const { wire, next, end } of cuts.filter(({ after }) => after === 0)) {
+  for (const alike of kindsOf(cuts)) {
+    const [{ wire, next }] = alike
     const { came: whole } = await runOf(loop, wire, next)
     if (whole?.answer !== ANSWER) throw new Error(`a run on ${wire} without a cut has no answer`)
-    const alike = cuts.filter((cut) => cut.wire === wire && cut.next === next && cut.end === end)
     const runs = await Promise.all(alike.map((cut) => runOf(loop, wire, next, cut)))
     cells.push(...runs.map((run) => cellOf(run, next, whole)))
   }
@@ -62,6 +62,17 @@ export async function loopCell(loop: FaultLoop, cuts: readonly Cut[]): Promise<L
     mixed: sum(({ mixed }) => mixed),
     orphans: sum(({ orphans }) => orphans),
   }
+}
+
+function kindsOf(cuts: readonly Cut[]): readonly (readonly [Cut, ...Cut[]])[] {
+  const kinds = new Map<string, [Cut, ...Cut[]]>()
+  for (const cut of cuts) {
+    const kind = `${cut.wire} ${cut.next} ${cut.end}`
+    const alike = kinds.get(kind)
+    if (alike) alike.push(cut)
+    else kinds.set(kind, [cut])
+  }
+  return [...kinds.values()]
 }
 
 async function runOf(loop: FaultLoop, wire: WireName, next: Next, cut?: Cut): Promise<CutRun> {

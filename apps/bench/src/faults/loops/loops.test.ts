@@ -2,7 +2,7 @@ import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { sized } from '@meanwhile/tests/size'
 import { beforeAll, expect, test } from 'vitest'
 import { forbiddenOf } from '../judge.ts'
-import { cutsOf, ENDS, NEXTS } from './cuts.ts'
+import { type Cut, cutsOf, ENDS, NEXTS } from './cuts.ts'
 import type { LoopCell } from './loop-cells.ts'
 import { cellOfLoop, type LoopPlan } from './loops.ts'
 
@@ -29,15 +29,23 @@ test('streamText with eager() and resilient() makes each call once, shows each c
   expect(executions.early).toBeGreaterThan(0)
 }, 300_000)
 
+test('streamRetries of the AI SDK repeats reported errors only, and executes nothing that was not asked for', async () => {
+  const cell = await cellOfLoop('streamText, streamRetries', { step: 100, wires: ['openai-responses'] })
+  expect([cell.cuts, cell.ended, cell.taken, forbiddenOf(cell.executions), cell.changed]).toEqual([14, 10, 0, 0, 0])
+}, 300_000)
+
 test('streamText alone fails at each of these cuts, and executes nothing', async () => {
   const { ended, taken, executions } = await cellOfLoop('streamText', { ...plan, wires: ['openai-responses'] })
   expect([ended, taken, executions.early, forbiddenOf(executions)]).toEqual([0, 0, 0, 0])
 }, 300_000)
 
-test('a cut comes after each event up to the end of the last call and text, on each wire, in each way', async () => {
+test('a cut comes after each event up to the end of the last call and text, and an error after each text and call', async () => {
   const cuts = await cutsOf(['anthropic'])
-  const places = new Set(cuts.map(({ after }) => after))
-  expect(cuts).toHaveLength(places.size * NEXTS.length * ENDS.length)
-  expect([...places]).toEqual(Array.from(places, (_, at) => at))
-  expect(places.size).toBeGreaterThan(20)
+  const placesOf = (end: Cut['end']) => [...new Set(cuts.filter((cut) => cut.end === end).map(({ after }) => after))]
+  const [reset, complete, reported] = ENDS.map(placesOf)
+  expect(reset).toEqual(complete)
+  expect(reset).toEqual(Array.from(reset ?? [], (_, at) => at))
+  expect(reset?.length).toBeGreaterThan(20)
+  expect(reported).toEqual([1, 2, 3, 4, 5])
+  expect(new Set(cuts.map(({ next }) => next))).toEqual(new Set(NEXTS))
 })

@@ -50,11 +50,11 @@ export function brokenLoops(tried: TriedLoops): readonly string[] {
 
 export function loopNotes({ versions, loops }: TriedLoops): readonly string[] {
   return [
-    `A response with two calls of a tool that only reads (look) and one of a tool that sends something (send) is cut after each of its events, on three wires, by a reset and by a quiet end. The response to the repeated request says the same, or something else. ${versions.join(', ')}.`,
+    `A response with two calls of a tool that only reads (look) and one of a tool that sends something (send) breaks off, on three wires: after each of its events by a reset and by a quiet end, after each text and call by an error that the provider reports in the stream. The response to the repeated request says the same, or something else. ${versions.join(', ')}.`,
     'repeated: runs that asked again and ended with the answer; the other runs failed, but for those taken: they went on as if the broken response were whole.',
     'forbidden: executions that the calls of the repeated response do not explain; of a read only a second one with the same arguments, or one with arguments that no call had. early: executions that began before the request was repeated.',
     'In repeated runs: doubled: characters that a reader got again although the repeated response says the same. changed: runs of which something else is kept than without a fault, if it says the same. mixed: runs with text of the broken response after that of the repeated one. orphans: parts of a block that is not open or has no end, and calls without a result.',
-    'streamRetries is the AI SDK’s own option. It repeats a step whose provider reports an error, and says that text which was shown stays. LibreChat’s agents run with early tools, which are an option, and with a second model as fallback, which is another one.',
+    'streamRetries is the AI SDK’s own option, for errors that a provider reports: it says that text which was shown stays. LibreChat’s agents run with early tools, which are an option, and with a second model as fallback, which is another one.',
     ...loops.flatMap((tried) => ('problem' in tried ? [`${tried.title}: not tried: ${tried.problem}`] : [])),
   ]
 }

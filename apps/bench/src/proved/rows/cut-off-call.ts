@@ -15,7 +15,7 @@ const ENDS = {
   'An answer without its last event': [respond(say('Bo knows: do not pay'), cut())],
 }
 
-/** What became of each, on Chat. */
+/** What happens with each, on Chat. */
 export async function ends(run: PeerRun): Promise<string> {
   const all: string[] = []
   for (const [end, script] of Object.entries(ENDS))

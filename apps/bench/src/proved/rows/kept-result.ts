@@ -36,8 +36,8 @@ const script = [
 
 const RESULT = 'It costs 30.'
 
-/** Runs on a server that breaks off once, and says what the second model was told. */
-async function told(run: (url: string, search: () => string) => Promise<unknown>): Promise<string> {
+/** Runs on a server that breaks off once, and says what the second model reads. */
+async function read(run: (url: string, search: () => string) => Promise<unknown>): Promise<string> {
   await using server = await serveModels({ script })
   let searches = 0
   await run(server.url, () => {
@@ -54,7 +54,7 @@ async function theirs(load: Load): Promise<string> {
   const { Agent } = await exportsOf<AgentModule>(load, '@mastra/core/agent', ['Agent'])
   const { createTool } = await exportsOf<ToolsModule>(load, '@mastra/core/tools', ['createTool'])
   const models = await aiSdkModels(load)
-  return await told(async (url, search) => {
+  return await read(async (url, search) => {
     const inputSchema = { type: 'object', properties: { query: { type: 'string' } } }
     const model = { model: models({ wire: 'anthropic', url }), maxRetries: 0 }
     const agent = new Agent({
@@ -72,7 +72,7 @@ async function theirs(load: Load): Promise<string> {
 }
 
 async function ours(): Promise<string> {
-  return await told(async (url, search) => {
+  return await read(async (url, search) => {
     const input = z.strictObject({ query: z.string() })
     const tools = [tool({ name: 'search', description: 'Searches.', input, effect: 'read', execute: search })]
     const model = modelOf('anthropic', { url })

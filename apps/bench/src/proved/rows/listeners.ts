@@ -20,7 +20,7 @@ export const listeners: Row = {
   title: 'One signal for many runs',
   library: 'LangChain',
   thread: { name: 'langchain-ai/langgraphjs#1014', status: '2025-03, open', isRelated: true },
-  note: 'The thread is about one run that adds many listeners to a signal of its own. The case matters only for a signal that lives long, as that of a server does.',
+  note: 'The thread is about one run that adds many listeners to its own signal. The case matters only for a signal that lives long, as that of a server does.',
   test: {
     file: 'packages/core/src/run/shared-signal.test.ts',
     title: 'adds no listener to a signal that others follow',

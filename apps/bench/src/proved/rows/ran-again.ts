@@ -26,7 +26,7 @@ type MakeTool = (execute: () => string, settings: object) => object
 const said = (pays: number, answers: readonly string[]): string =>
   `the payment was made ${pays === 1 ? 'once' : `${pays} times`}; the tool that asked got "${answers.join()}"`
 
-/** All calls go to one `ToolNode`, or each goes to one of its own. */
+/** All calls go to one `ToolNode`, or each to its own. */
 async function theirs(load: Load): Promise<string> {
   return `one \`ToolNode\` for all: ${await paid(load, false)}. \`Send\` for each: ${await paid(load, true)}`
 }
