@@ -95,9 +95,7 @@ function checkOrder(list: readonly Middleware[]): void {
     const [first, second] = [places.get(outer), places.get(inner)]
     if (first === undefined || second === undefined || first < second) continue
     if (orders.some((other) => other.outer === inner && other.inner === outer))
-      throw refused(
-        `"${outer}" and "${inner}" must each be outside the other`,
-      )
+      throw refused(`"${outer}" and "${inner}" must each be outside the other`)
     throw refused(`"${outer}" must be outside "${inner}": put it earlier in the list`)
   }
 }

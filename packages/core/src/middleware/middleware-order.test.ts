@@ -414,10 +414,7 @@ test('two that contradict each other in their orders are refused in either order
   const a: Middleware = { name: 'a', order: { outside: ['b'] } }
   const make = (...middleware: readonly Middleware[]) => createAgent({ model: scriptedModel([]), middleware })
   const first = (...names: readonly [string, string]) =>
-    new ConfigError(
-      'middleware',
-      `"${names[0]}" and "${names[1]}" must each be outside the other`,
-    )
+    new ConfigError('middleware', `"${names[0]}" and "${names[1]}" must each be outside the other`)
   for (const order of [{ outside: ['a'] }, { inside: ['other'], outside: ['a'] }]) {
     const b: Middleware = { name: 'b', order }
     expect(() => make(a, b)).toThrow(first('b', 'a'))
