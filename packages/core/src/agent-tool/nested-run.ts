@@ -95,7 +95,7 @@ function invocationIn(execution: Execution | undefined): Invocation | undefined 
 }
 
 /** A schema whose value all runs of the agent in one calling run share, so that it is checked only once. */
-export type ContextWithin = StandardSchemaV1<unknown, UserContext>
+type ContextWithin = StandardSchemaV1<unknown, UserContext>
 
 /**
  * Makes the context of an agent inside a call. It is checked before the calling run's first model call, like that of its own tools. Returns nothing if

@@ -189,7 +189,7 @@ export function restoreCalls(run: RunState, calls: readonly SavedCall[]): readon
 }
 
 /** Restores a call without a result: it runs again when requested, or stays open for an answer, or counts as one that may have happened. */
-export function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answers }: Resumed): void {
+function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answers }: Resumed): void {
   const address = addressOf(run, entry)
   const pending = checkpoint.interrupts.filter((one) => isInside(one.address, address))
   const first = pending.some(({ id }) => id in answers) ? undefined : pending[0]

@@ -3,10 +3,10 @@
 import { Funnel } from '../flow/funnel.ts'
 import type { CallState } from '../machine/call.ts'
 import { told } from '../machine/decide-call.ts'
+import { isWithin } from '../vocabulary/call-limits.ts'
 import type { AgentEvent, AgentEventBody } from '../vocabulary/events.ts'
 import type { ToolMessage } from '../vocabulary/message.ts'
 import type { Middleware } from '../vocabulary/middleware.ts'
-import { isWithin } from '../vocabulary/call-limits.ts'
 import type { Warning } from '../vocabulary/warning.ts'
 
 /** The part of a run that its events need. */

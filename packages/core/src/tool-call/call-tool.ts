@@ -56,9 +56,7 @@ function resultOf(run: RunState, written: ToolCall, actor: Actor, options: CallO
 /** Throws unless the call has a usable id: two calls without an id would be the same call. */
 function checkCall(call: ToolCall): void {
   if (isCall(call) && call.id !== '') return
-  throw new TypeError(
-    "callTool takes { type: 'tool-call', id, name, input }, with a new id",
-  )
+  throw new TypeError("callTool takes { type: 'tool-call', id, name, input }, with a new id")
 }
 
 /** Returns the call itself if it is frozen, as calls of a response are; otherwise a copy, because the caller may change its object. */

@@ -164,7 +164,7 @@ export function callsOver({ calls, telemetry }: RunState): void {
  * Undoes a discarded call if it had succeeded, and waits at most the grace time. Returns whether the undo succeeded, or nothing if there
  * was nothing to undo. A failure produces a warning and changes nothing else.
  */
-export async function compensate(run: RunState, entry: CallEntry): Promise<boolean | undefined> {
+async function compensate(run: RunState, entry: CallEntry): Promise<boolean | undefined> {
   const { tool } = entry
   const place = entry.executions.at(-1)?.open.context ?? entry.parent
   let isLate = false
