@@ -1,4 +1,4 @@
-/** The errors that end a run: {@link AgentError} and one small class for each case that a caller may catch. Others are beside what they are about. */
+/** The errors that end a run: {@link AgentError} and one small class for each case that a caller may catch. Others stand next to what they are about. */
 
 import { BrandedError } from './brand.ts'
 import { extentOf, jsonText, LONGEST } from './json-text.ts'
