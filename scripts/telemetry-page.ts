@@ -134,7 +134,7 @@ ran, the library's span how long its loop waited. The parent of Meanwhile's span
 attributes of \`execute_tool\` below, and no links; \`gen_ai.execute_tool.duration\` and the \`meanwhile.\` metrics are recorded for it, too. A call that the library starts itself, and a step without an
 early call, have no spans of Meanwhile. \`telemetry: { tracerProvider, meterProvider, captureContent }\` in the settings of \`eager()\` works as in \`createAgent\`.
 
-[\`resilient()\`](resilient.md) makes no span. The span that is active when the model is called, such as that of the library's model call, gets an attribute, and an event
+[\`resilient()\`](resilient.md) adds no span. The span that is active when the model is called, such as that of the library's model call, gets an attribute, and an event
 \`meanwhile.resilient.attempt_failed\` for each failed attempt. There is no content in them.
 
 | name | on | type | meaning |
