@@ -34,16 +34,22 @@ export interface FaultCell {
 export interface MatrixOptions {
   /** The forms of the responses. Default: all. */
   readonly variants?: readonly Variant[]
+  /** Of the points of a fault the last one, and every so many before it. Default: all. */
+  readonly step?: number
   readonly signal?: AbortSignal | undefined
 }
 
 /** Rejects with the signal's reason when it aborts. */
-export async function faultMatrix({ variants = VARIANTS, signal }: MatrixOptions = {}): Promise<readonly FaultCell[]> {
+export async function faultMatrix({
+  variants = VARIANTS,
+  step = 1,
+  signal,
+}: MatrixOptions = {}): Promise<readonly FaultCell[]> {
   const cells: FaultCell[] = []
   for (const fault of FAULTS) {
     for (const effect of EFFECTS) {
       signal?.throwIfAborted()
-      cells.push(await cellOf(fault, effect, variants))
+      cells.push(await cellOf(fault, effect, { variants, step }))
     }
   }
   return cells
@@ -57,11 +63,15 @@ export function sumOfCells(cells: readonly FaultCell[]): Pick<FaultCell, 'script
   }
 }
 
-async function cellOf(fault: Fault, effect: Effect, variants: readonly Variant[]): Promise<FaultCell> {
+async function cellOf(
+  fault: Fault,
+  effect: Effect,
+  { variants, step }: Required<Omit<MatrixOptions, 'signal'>>,
+): Promise<FaultCell> {
   const outcomes: FaultCell['rules'][] = []
   for (const variant of variants) {
     const { turns } = variant
-    const scripts = fault.scripts(variant)
+    const scripts = fault.scripts(variant).filter((_, place, { length }) => (length - 1 - place) % step === 0)
     outcomes.push(...(await Promise.all(scripts.map((script) => outcomesOf(script, { effect, turns })))))
   }
   const rules = byRule((rule) => sumOf(outcomes.map((outcome) => outcome[rule])))
