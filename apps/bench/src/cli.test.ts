@@ -49,6 +49,8 @@ test('the fault matrix runs with the usual scenarios by default, by itself with 
   expect(parseOptions(['--faults'])).toMatchObject({ scenarios: [], faults: true })
   expect(parseOptions(['--scenario', 'f'])).toMatchObject({ scenarios: ['f'], faults: false })
   expect(parseOptions(['--scenario', 'f', '--faults'])).toMatchObject({ scenarios: ['f'], faults: true })
+  expect(parseOptions(['--faults'])).not.toHaveProperty('loops')
+  expect(parseOptions(['--faults', '--loops'])).toMatchObject({ scenarios: [], faults: true, loops: true })
 })
 
 test('with only the fault matrix, the named files are written, and the files of a measured run are not', () => {
@@ -201,7 +203,8 @@ test.each([
   [['--peers', '--transport', 'msw'], '--peers and --drop-ins need --transport server'],
   [['--drop-ins', '--transport', 'msw'], '--peers and --drop-ins need --transport server'],
   [['--drop-ins', '--scenario', 'd50,f'], '--drop-ins measures only paced scenarios: not d or e'],
-  [['--markdown', 'table.md'], '--markdown needs --drop-ins or --faults'],
+  [['--markdown', 'table.md'], '--markdown needs --drop-ins or --loops'],
+  [['--loops'], '--loops needs --faults'],
   [['--drop-ins', '--markdown', 'report.html'], 'two things would be written to'],
   [['--drop-ins', '--peers'], "option '--drop-ins' cannot be used with option '--peers [folder]'"],
   [['--threads', '--scenario', 'f'], "option '--threads' cannot be used with option '--scenario <ids>'"],

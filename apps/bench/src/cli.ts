@@ -31,6 +31,8 @@ export interface BenchOptions {
   readonly transport: TransportName
   /** Whether the fault matrix runs. */
   readonly faults: boolean
+  /** Whether it also cuts the responses of loops of other libraries. */
+  readonly loops?: true
   /** The folder with the other libraries; absent: they are not measured. */
   readonly peers?: string
   /** Measures only loops of other libraries, with and without their drop-ins. */
@@ -93,6 +95,7 @@ export function parseOptions(args: readonly string[], output: OutputConfiguratio
     runs: runsFor(given),
     transport: given.transport,
     faults: given.faults ?? !(given.scenario || elsewhere || given.peers),
+    ...(given.loops && { loops: true as const }),
     ...(given.peers && { peers: given.peers === true ? '.' : given.peers }),
     ...(given.dropIns && { dropIns: true as const }),
     ...(given.threads && { threads: { runs: given.runs ?? THREAD_RUNS } }),

@@ -211,6 +211,6 @@ async function measured(options: BenchOptions, signal: AbortSignal): Promise<Res
   const peakRssMb = Math.round(process.resourceUsage().maxRSS / 1024)
   const after = { ...machine, loadAverageAfter: loadNow() }
   const faults = options.faults ? await faultMatrix({ signal }) : undefined
-  const loops = options.faults ? await triedLoops(signal) : undefined
+  const loops = options.loops ? await triedLoops(signal) : undefined
   return { environment: after, options, ...timed, peakRssMb, ...(faults && { faults }), ...(loops && { loops }) }
 }

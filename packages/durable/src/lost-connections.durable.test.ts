@@ -2,6 +2,7 @@ import { call, respond, say, wait } from '@meanwhile/assemble/testing'
 import { createAgent, type Message, textOf, tool } from '@meanwhile/core'
 import { type CuttingProxy, cuttingProxy } from '@meanwhile/postgres-cluster'
 import { postgresStore } from '@meanwhile/stores/postgres'
+import { sleep } from '@meanwhile/tests/clock'
 import { Pool } from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -204,22 +205,34 @@ test('a run that has messages ends after its last attempt, also if no checkpoint
 
 test('a worker whose events were lost in a crash of the server writes the history again, so that readers have all of it', async () => {
   const steps = Array.from({ length: 6 }, (_, step) => respond(say(`Step ${step}.`), wait(60), call('post')))
+  let lost = 0
+  // Each call waits until the events of the one before were lost, if the reader has seen its message: those of a run that has ended are not
+  // lost, because its end waits for the disk.
+  const waiting = tool({
+    name: 'post',
+    description: 'Posts.',
+    input: z.object({}),
+    async execute() {
+      const before = executed.push('post') - 1
+      for (let tries = 0; tries < 100 && lost < Math.min(before, 3); tries++) await sleep(10)
+      return 'posted'
+    },
+  })
   const agent = createAgent({
     name: 'clerk',
     model: scripted(...steps, respond(say('Done.'), wait(60))),
-    tools: [post],
+    tools: [waiting],
   })
   const runs = runsOf(agent)
   await work(runs)
   await runs.start('clerk', 'Go', { id: 'run' })
   // A crash loses the last commits that did not wait for the disk.
-  let lost = 0
   for await (const { event } of runs.events('run')) {
     if (event.type !== 'message' || event.message.role !== 'tool' || lost >= 3) continue
-    lost++
     await here.pool.query(
       `DELETE FROM ${here.schema}.events WHERE seq > (SELECT max(seq) - 2 FROM ${here.schema}.events)`,
     )
+    lost++
   }
   const { messages } = await runs.result('run')
   const late = await all(runs.events('run'))

@@ -49,6 +49,7 @@ export interface Given {
   readonly devtools?: true
   readonly full?: true
   readonly faults?: true
+  readonly loops?: true
   readonly overhead?: true
   readonly against?: string
 }
@@ -133,7 +134,7 @@ export function commandOf(output: OutputConfiguration): Command {
     )
     .option(
       '--markdown <file>',
-      'with --drop-ins: write the table of docs/drop-ins.md; with --faults: that of docs/resilient.md',
+      'with --drop-ins: write the table of docs/drop-ins.md; with --loops: that of docs/resilient.md',
       writable,
     )
     .option(
@@ -151,6 +152,10 @@ export function commandOf(output: OutputConfiguration): Command {
     .option(
       '--faults',
       'the fault matrix: which wrong executions our rule and the rules of others cause; only this if no scenario is named',
+    )
+    .option(
+      '--loops',
+      'with --faults: also cut the responses of loops of other libraries at every event, in some minutes',
     )
     .option('--overhead', 'only what core itself and its spans cost in time, memory and size, next to the limits')
     .option(
@@ -214,7 +219,8 @@ export function contradictionIn(given: Given): string | undefined {
   if (baseUrl !== undefined && given.mode?.every((mode) => mode === 'floor'))
     return '--base-url only runs agents: the --mode floor is not an agent'
   if (given.against !== undefined && !given.overhead) return '--against needs --overhead'
-  if (given.markdown !== undefined && !given.dropIns && !given.faults) return '--markdown needs --drop-ins or --faults'
+  if (given.markdown !== undefined && !given.dropIns && !given.loops) return '--markdown needs --drop-ins or --loops'
+  if (given.loops && !faults) return '--loops needs --faults'
   if (given.tool && given.replay === undefined) return '--tool needs --replay'
   if (given.recording !== undefined && given.record === undefined) return '--recording needs --record'
   if ((given.peers !== undefined || given.dropIns) && given.transport === 'msw')

@@ -15,6 +15,7 @@ Examples
   npm run bench -- --scenario b,f --otlp
   npm run bench -- --scenario b,f --traces traces.json
   npm run bench -- --faults
+  npm run bench -- --faults --loops
   npm run bench -- --overhead
   npm run bench -- --overhead --against ../older-checkout
   npm run bench -- --workload apps/bench/examples/support.workload.json
