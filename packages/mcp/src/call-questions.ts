@@ -8,7 +8,7 @@ import { answersIn, ask, forget, MOST_QUESTIONS, waitingOf } from './questions.t
 /** The name of a question that the protocol gives no name. */
 const EARLY = 'question'
 
-const TOO_MANY = `it asks more than ${MOST_QUESTIONS} times`
+const TOO_MANY = `it asks more than ${MOST_QUESTIONS} questions`
 
 export class CallQuestions {
   readonly #call: Call
@@ -47,8 +47,8 @@ export class CallQuestions {
     const { questions = 'interrupt' } = options
     const { run, callId, idempotencyKey: key, signal } = context
     const { server } = way
-    if (this.#asked++ >= MOST_QUESTIONS) throw callError(this.#call, TOO_MANY)
     const requests = Object.entries(inputRequests)
+    if (this.#asked++ >= MOST_QUESTIONS || requests.length > MOST_QUESTIONS) throw callError(this.#call, TOO_MANY)
     const other = requests.find(([, { method }]) => method !== 'elicitation/create')
     if (other) throw callError(this.#call, `it asks for ${other[1].method}, which is not supported`)
     const state = requestState === undefined ? {} : { state: requestState }

@@ -117,7 +117,7 @@ test('a call asks at most ten times in both protocols, and what is declined has 
   expect(answers).toHaveLength(30)
   expect(result?.warnings.map(({ message }) => message.replace(/.*declined: /, ''))).toEqual([
     'its call may act before it asks: the option askAgain allows to make it again',
-    'it asks more than 10 times',
+    'it asks more than 10 questions',
   ])
   let asked = 0
   const often = asking([listed('book')], Array.from({ length: 30 }, () => form))
