@@ -112,7 +112,8 @@ test('a function that throws says why to us and not to the server (MC16)', async
 })
 
 test('a call asks at most ten times in both protocols, and what is declined has one warning for each reason (MC16)', async () => {
-  const { server, answers } = asking([listed('book')], Array.from({ length: 30 }, () => form))
+  const thirty = Array.from({ length: 30 }, () => form)
+  const { server, answers } = asking([listed('book')], thirty)
   const { result } = await ran({ servers: { a: server } }, [call('book', {})])
   expect(answers).toHaveLength(30)
   expect(result?.warnings.map(({ message }) => message.replace(/.*declined: /, ''))).toEqual([
@@ -120,7 +121,7 @@ test('a call asks at most ten times in both protocols, and what is declined has 
     'it asks more than 10 questions',
   ])
   let asked = 0
-  const often = asking([listed('book')], Array.from({ length: 30 }, () => form))
+  const often = asking([listed('book')], thirty)
   const questions = async () => {
     asked++
     return { action: 'accept' as const, content: { ok: true } }

@@ -54,7 +54,8 @@ export class Link<Context> implements Way {
   async connection(signal?: AbortSignal): Promise<Connection> {
     const signals = signal ? [signal] : []
     const opening = this.#opening
-    const open = opening && (await unlessAborted(opening.catch(() => undefined), signals))
+    const settled = opening?.catch(() => undefined)
+    const open = settled && (await unlessAborted(settled, signals))
     if (open?.isClosed() && this.#opening === opening) this.#opening = undefined
     this.#opening ??= this.#open()
     return await unlessAborted(this.#opening, signals)
