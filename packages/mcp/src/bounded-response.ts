@@ -45,16 +45,23 @@ function eventStream({ messageBytes, takes }: Reading): TransformStream<Uint8Arr
   const decoder = new TextDecoder()
   const encoder = new TextEncoder()
   let rest = ''
+  /** The last characters of `rest`, in which the end of an event may begin. */
+  let tail = ''
   return new TransformStream({
     transform(chunk, controller) {
+      const piece = decoder.decode(chunk, { stream: true })
+      const fresh = tail + piece
+      rest += piece
+      tail = fresh.slice(-3)
       const end = new RegExp(END_OF_EVENT)
-      end.lastIndex = Math.max(0, rest.length - 3)
-      rest += decoder.decode(chunk, { stream: true })
+      // A search in `rest` copies it, which would be all of a long message for each of its pieces.
+      const hasEnd = end.test(fresh)
+      end.lastIndex = rest.length - fresh.length
       let passed = ''
       /** The position in the stream after what was taken: the client resumes from there. */
       let position = ''
       let begin = 0
-      while (end.test(rest)) {
+      while (hasEnd && end.test(rest)) {
         const event = rest.slice(begin, end.lastIndex)
         begin = end.lastIndex
         const { id, message } = messageIn(event)
@@ -64,7 +71,10 @@ function eventStream({ messageBytes, takes }: Reading): TransformStream<Uint8Arr
           position = ''
         }
       }
-      rest = rest.slice(begin)
+      if (begin > 0) {
+        rest = rest.slice(begin)
+        tail = rest.slice(-3)
+      }
       if (rest.length > messageBytes) throw new TooLongError(messageBytes)
       passed += position
       if (passed) controller.enqueue(encoder.encode(passed))

@@ -1,11 +1,14 @@
 /** What a server asks while one call runs, and what it gets. */
 
+import { messageOf } from '@meanwhile/core'
 import type { ElicitRequest, ElicitResult, InputRequiredResult } from '@modelcontextprotocol/client'
 import { type Call, callError, type Reply } from './call.ts'
 import { answersIn, ask, forget, MOST_QUESTIONS, waitingOf } from './questions.ts'
 
 /** The name of a question that the protocol gives no name. */
 const EARLY = 'question'
+
+const TOO_MANY = `it asks more than ${MOST_QUESTIONS} questions`
 
 export class CallQuestions {
   readonly #call: Call
@@ -16,6 +19,8 @@ export class CallQuestions {
   #waiting: ElicitRequest | undefined
   /** How many questions the call has asked. */
   #asked: number
+  /** Why questions were declined. */
+  readonly #reasons = new Set<string>()
 
   constructor(call: Call, isRead: boolean) {
     this.#call = call
@@ -42,8 +47,8 @@ export class CallQuestions {
     const { questions = 'interrupt' } = options
     const { run, callId, idempotencyKey: key, signal } = context
     const { server } = way
-    if (this.#asked++ >= MOST_QUESTIONS) throw callError(this.#call, `it asks more than ${MOST_QUESTIONS} times`)
     const requests = Object.entries(inputRequests)
+    if (this.#asked++ >= MOST_QUESTIONS || requests.length > MOST_QUESTIONS) throw callError(this.#call, TOO_MANY)
     const other = requests.find(([, { method }]) => method !== 'elicitation/create')
     if (other) throw callError(this.#call, `it asks for ${other[1].method}, which is not supported`)
     const state = requestState === undefined ? {} : { state: requestState }
@@ -70,9 +75,17 @@ export class CallQuestions {
     const early = this.#early.shift()
     if (early) return early
     if (questions === 'decline') return { action: 'decline' }
+    if (this.#asked++ >= MOST_QUESTIONS) return this.decline(TOO_MANY)
     await run?.stood(callId)
-    if (typeof questions === 'function')
-      return questions({ server: way.server, tool: listed.definition.name, request }, { signal })
+    if (typeof questions === 'function') {
+      const question = { server: way.server, tool: listed.definition.name, request }
+      try {
+        return await questions(question, { signal })
+      } catch (error) {
+        // The client would send the message of the error to the server.
+        return signal.aborted ? { action: 'cancel' } : this.decline(`questions threw: ${messageOf(error)}`)
+      }
+    }
     const again = typeof askAgain === 'function' ? askAgain(listed.definition.name) : (askAgain ?? this.#isRead)
     if (!run || !again)
       return this.decline(
@@ -83,11 +96,12 @@ export class CallQuestions {
     return { action: 'cancel' }
   }
 
-  /** Declines a question that nobody is asked. The run has a warning. */
+  /** Declines a question that nobody is asked. The run has one warning for each reason. */
   decline(why: string): ElicitResult {
     const { context, listed, way } = this.#call
     const message = `${way.server}: a question of ${listed.definition.name} was declined: ${why}`
-    context.run?.warn({ code: 'mcp-question', message })
+    if (!this.#reasons.has(why)) context.run?.warn({ code: 'mcp-question', message })
+    this.#reasons.add(why)
     return { action: 'decline' }
   }
 

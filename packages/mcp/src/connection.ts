@@ -40,8 +40,8 @@ export interface Connecting<Context> {
 interface Opened {
   readonly transport: Transport
   readonly network: Connection['network']
-  /** Ends the server if it does not end by itself. */
-  readonly kill?: () => void
+  /** The process of the server, to be killed if it does not end by itself. */
+  readonly pid?: () => number | null
   readonly grace?: number
 }
 
@@ -49,7 +49,7 @@ interface Opened {
 export async function connect<Context>(connecting: Connecting<Context>): Promise<Connection> {
   const { sdk, server, mayAsk, prior, changed } = connecting
   const calls = new OpenCalls()
-  const { transport, network, kill, grace = GRACE } = await open(connecting, calls)
+  const { transport, network, pid, grace = GRACE } = await open(connecting, calls)
   const client = new sdk.Client(CLIENT, {
     capabilities: mayAsk ? { elicitation: { form: {}, url: {} } } : {},
     versionNegotiation: { mode: 'auto' },
@@ -70,7 +70,7 @@ export async function connect<Context>(connecting: Connecting<Context>): Promise
     calls.watch(transport)
   } catch (error) {
     isClosed = true
-    await closed(transport.close(), kill, grace)
+    await closed(() => transport.close(), pid?.(), grace)
     throw error
   }
   return {
@@ -82,7 +82,7 @@ export async function connect<Context>(connecting: Connecting<Context>): Promise
     async close() {
       if (isClosed) return
       isClosed = true
-      await closed(client.close(), kill, grace)
+      await closed(() => client.close(), pid?.(), grace)
     },
   }
 }
@@ -94,10 +94,19 @@ export function answerQuestions(client: Client, calls: OpenCalls): void {
   client.setRequestHandler('elicitation/create', (request: ElicitRequest) => calls.elicit(request))
 }
 
-async function closed(closing: Promise<void>, kill: (() => void) | undefined, grace: number): Promise<void> {
-  const timer = kill && setTimeout(kill, grace)
-  await closing.catch(() => {})
+/** `pid`: from before, because a transport that closes no longer tells it. */
+async function closed(close: () => Promise<void>, pid: number | null | undefined, grace: number): Promise<void> {
+  const timer = pid ? setTimeout(kill, grace, pid) : undefined
+  await close().catch(() => {})
   clearTimeout(timer)
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended, and what it has started still holds its output.
+  }
 }
 
 async function open<Context>(connecting: Connecting<Context>, calls: OpenCalls): Promise<Opened> {
@@ -123,11 +132,7 @@ async function stdio<Context>(server: StdioServer<Context>, context: Context, me
     'data',
     eachLine((line) => heard(stderr, line)),
   )
-  const kill = () => {
-    const { pid } = transport
-    if (pid) process.kill(pid, 'SIGKILL')
-  }
-  return { transport, network: 'pipe', grace, ...(server.orphans === 'trust' && { kill }) }
+  return { transport, network: 'pipe', grace, ...(server.orphans === 'trust' && { pid: () => transport.pid }) }
 }
 
 /** Code that only listens must not end the process. */

@@ -101,6 +101,35 @@ test('a function answers a question of a 2025 server at once, in the same call (
   expect(begun).toHaveLength(1)
 })
 
+test('a function that throws says why to us and not to the server (MC16)', async () => {
+  const { server, answers } = asking([listed('book')], [form])
+  const questions = () => Promise.reject(new Error('no table of users in db.internal'))
+  const { result } = await ran({ servers: { a: server }, questions }, [call('book', {})])
+  expect(answers).toEqual([{ action: 'decline' }])
+  expect(result?.warnings.map(({ message }) => message)).toEqual([
+    'a: a question of book was declined: questions threw: no table of users in db.internal',
+  ])
+})
+
+test('a call asks at most ten times in both protocols, and what is declined has one warning for each reason (MC16)', async () => {
+  const thirty = Array.from({ length: 30 }, () => form)
+  const { server, answers } = asking([listed('book')], thirty)
+  const { result } = await ran({ servers: { a: server } }, [call('book', {})])
+  expect(answers).toHaveLength(30)
+  expect(result?.warnings.map(({ message }) => message.replace(/.*declined: /, ''))).toEqual([
+    'its call may act before it asks: the option askAgain allows to make it again',
+    'it asks more than 10 questions',
+  ])
+  let asked = 0
+  const often = asking([listed('book')], thirty)
+  const questions = async () => {
+    asked++
+    return { action: 'accept' as const, content: { ok: true } }
+  }
+  await ran({ servers: { a: often.server }, questions }, [call('book', {})])
+  expect([asked, often.answers.length]).toEqual([10, 30])
+})
+
 test('a question with an address is shown with it, and nobody opens it; the answer needs no form (MC16)', async () => {
   const link = { mode: 'url', message: 'Sign in.', url: 'https://sign-in.test/', elicitationId: 'e1' }
   const { server } = asking([look], [link])

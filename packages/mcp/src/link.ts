@@ -52,10 +52,13 @@ export class Link<Context> implements Way {
   }
 
   async connection(signal?: AbortSignal): Promise<Connection> {
-    const open = await this.#opening?.catch(() => undefined)
-    if (open?.isClosed()) this.drop(open)
+    const signals = signal ? [signal] : []
+    const opening = this.#opening
+    const settled = opening?.catch(() => undefined)
+    const open = settled && (await unlessAborted(settled, signals))
+    if (open?.isClosed() && this.#opening === opening) this.#opening = undefined
     this.#opening ??= this.#open()
-    return await unlessAborted(this.#opening, signal ? [signal] : [])
+    return await unlessAborted(this.#opening, signals)
   }
 
   drop(connection: Connection): void {

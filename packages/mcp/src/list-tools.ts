@@ -43,12 +43,13 @@ export async function listTools(connection: Connection, options: ListOptions): P
   const ours = resources && hasResources ? RESOURCE_TOOLS : []
   const tools = ours.map((definition) => listedTool(definition, server, sdk))
   const problems: string[] = resources && !hasResources ? [`${server}: it has no resources`] : []
+  const most = limits.tools + tools.length + problems.length
   const names = new Set(ours.map(({ name }) => name))
   const cursors = new Set<string>()
   if (!hasTools) return { tools, problems }
   for (let cursor: string | undefined; ; ) {
     const page = await pageAt(connection, cursor)
-    if (tools.length + problems.length + page.tools.length > limits.tools)
+    if (tools.length + problems.length + page.tools.length > most)
       throw new McpLimitError(server, `it has more than ${limits.tools} tools`)
     for (const raw of page.tools) {
       const definition = readDefinition(raw)

@@ -41,6 +41,8 @@ export class OpenCalls {
     return {
       meta,
       event: (id) => {
+        // The client may read on when the call is over.
+        if (!this.#calls.has(progressToken)) return
         this.#events.delete(last)
         this.#events.set(id, progressToken)
         last = id

@@ -54,7 +54,10 @@ test.each(['guard', 'trust'] as const)('close ends such a server, with orphans: 
   const options: McpOptions = { servers: { stubborn: { ...stubborn, stderr: (line) => lines.push(line) } } }
   const servers = mcp(options)
   await createAgent({ model: scriptedModel([respond(say('done'))]), middleware: [servers] }).run('Go')
+  const began = performance.now()
   await servers.close()
+  // The client by itself would kill it after four seconds.
+  expect(performance.now() - began).toBeLessThan(3_500)
   await expect.poll(() => log.pids().filter(isRunning)).toEqual([])
 })
 

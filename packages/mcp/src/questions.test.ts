@@ -91,6 +91,21 @@ test('questions: decline and a function answer without an interrupt (MC13, MC16)
   expect(asked).toEqual([['bank', 'pay', 'Pay 7?']])
 })
 
+test('a server that asks too much at once asks nobody (MC16)', async () => {
+  const confirm = inputRequired.elicit({ message: 'Sure?', requestedSchema: z.object({ sure: z.boolean() }) })
+  const server = served(() => {
+    const server = new McpServer({ name: 'curious', version: '1.0.0' })
+    server.registerTool('pay', { inputSchema: z.object({}) }, () =>
+      inputRequired({ inputRequests: Object.fromEntries(Array.from({ length: 11 }, (_, n) => [`q${n}`, confirm])) }),
+    )
+    return server
+  })
+  const questions = () => Promise.reject(new Error('nobody is asked'))
+  expect((await ran({ servers: { a: server }, questions }, [call('pay', {})])).read).toEqual([
+    'a: it asks more than 10 questions',
+  ])
+})
+
 test('a server that asks for a model or for folders gets no, in both protocols (MC24)', async () => {
   const modern = served(() => {
     const server = new McpServer({ name: 'nosy', version: '1.0.0' })

@@ -71,6 +71,28 @@ test('a list of resources says where its next page begins, even if it is cut, an
   ])
 })
 
+test('our tools for resources do not count as tools of the server (MC11, MC23)', async () => {
+  const server = raw(({ method }) => {
+    if (method === 'initialize') return initialized({ resources: {} })
+    return method === 'tools/list' ? { tools: [listed('one'), listed('two')] } : undefined
+  })
+  const servers = { a: { ...server, resources: true } }
+  expect((await toolsOf({ servers, limits: { tools: 2 } })).names).toHaveLength(4)
+  await expect(toolsOf({ servers, limits: { tools: 1 } })).rejects.toThrow('a: it has more than 1 tools')
+})
+
+test('a resource whose text is no text is not an answer (MC23)', async () => {
+  const server = raw(({ method }) => {
+    if (method === 'initialize') return initialized({ resources: {} })
+    if (method === 'tools/list') return { tools: [] }
+    return method === 'resources/read' ? { contents: [{ uri: 'a://b', text: null, blob: 'aGk=' }] } : undefined
+  })
+  const calls = [call('mcp_read_resource', { uri: 'a://b' })]
+  expect((await ran({ servers: { a: { ...server, resources: true } } }, calls)).read).toEqual([
+    'a: its answer is not valid',
+  ])
+})
+
 test('the tools for resources of several servers have their names before theirs, and a server without resources has a warning (MC7, MC23)', async () => {
   const servers = {
     a: { ...library, resources: true },

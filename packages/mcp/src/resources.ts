@@ -82,7 +82,8 @@ function isContents(value: unknown): value is Contents {
 }
 
 function isResource(value: unknown): boolean {
-  return isRecord(value) && (typeof value.text === 'string' || typeof value.blob === 'string')
+  if (!isRecord(value)) return false
+  return typeof ('text' in value ? value.text : value.blob) === 'string'
 }
 
 function readResult({ contents }: Contents): CallToolResult {

@@ -24,6 +24,8 @@ export class RunEvents {
   readonly funnel: Funnel<AgentEvent> = new Funnel((event) => this.show(event))
   /** All warnings, for the result. */
   readonly warnings: Warning[] = []
+  /** The warnings about events that were left out, as core has written them. */
+  readonly #leftOut = new Set<string>()
   readonly #run: EventsOwner
   readonly #reader: (event: AgentEvent) => void
 
@@ -50,8 +52,10 @@ export class RunEvents {
     const carried = isCustom ? event.data : [event.message, event.metadata]
     if ((isCustom && event.name === 'approval') || isWithin(carried, most)) return false
     const message = `events of ${isCustom ? event.source : event.toolName} longer than ${most} characters were left out`
-    if (this.warnings.every((one) => one.message !== message))
+    // A resumed run has the warnings of before. A middleware may change them, so they alone do not tell.
+    if (!this.#leftOut.has(message) && this.warnings.every((one) => one.message !== message))
       this.warn({ code: 'events-left-out', message, source: 'core' }, true)
+    this.#leftOut.add(message)
     return true
   }
 

@@ -290,6 +290,17 @@ test.for(tellers(LONG).map(([name]) => name))(
   },
 )
 
+test('events over the limit have one warning even if a middleware changes it (W45)', async () => {
+  const often = giving(undefined, {
+    execute: (_, { run }) => {
+      for (let n = 0; n < 5; n++) run?.emit({ name: 'told', data: LONG })
+    },
+  })
+  const changing: Middleware = { name: 'changing', onWarning: (one) => ({ ...one, message: 'changed' }) }
+  const { result } = await ran(often, { outputLimits: { characters: 99 }, middleware: [changing] })
+  expect(result.warnings.map(({ message }) => message)).toEqual(['changed'])
+})
+
 test('what was decided about a call is shown with its input, which has its own limit; data that JSON cannot hold is left out (W45)', async () => {
   const circle: Record<string, unknown> = {}
   circle.self = circle
