@@ -683,7 +683,7 @@ test('the input that is the answer is masked in any pieces, as a text that is th
     const { events, result } = await ran(
       [
         respond(call('look', { key: KEY })),
-        respond(call('final_answer', answer, { deltas: [...JSON.stringify(answer)] })),
+        respond(call('final_answer', answer, { deltas: Array.from(JSON.stringify(answer)) })),
       ],
       { persist },
       { output, tools: [look] },

@@ -39,11 +39,11 @@ const isAny: Is = () => true
 const isFlag: Is = (value) => typeof value === 'boolean'
 const isMessage: Is = (value) => isHistory([value])
 
-function shaped<Shaped>(shape: Shape<Shaped>): Is {
+/* @__NO_SIDE_EFFECTS__ */ function shaped<Shaped>(shape: Shape<Shaped>): Is {
   return (value) => fits(value, shape)
 }
 
-function oneOf(...texts: readonly string[]): Is {
+/* @__NO_SIDE_EFFECTS__ */ function oneOf(...texts: readonly string[]): Is {
   return (value) => isText(value) && texts.includes(value)
 }
 

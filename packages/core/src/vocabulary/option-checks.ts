@@ -92,12 +92,12 @@ export function checkSchema(option: string, schema: StandardSchemaV1 | undefined
     throw new ConfigError(option, 'must be a Standard Schema, such as a zod schema')
 }
 
-/** @throws {ConfigError} The value, a time, is not a number of at least 0, or `Infinity`. */
+/** Throws a {@link ConfigError} unless the value, a time, is a number of at least 0, or `Infinity`. */
 export function checkTime(option: string, value: number): void {
   mustBe('a number of at least 0', option, value, value >= 0)
 }
 
-/** @throws {ConfigError} The value, a number of things, is not a positive integer, or `Infinity`. */
+/** Throws a {@link ConfigError} unless the value, a number of things, is a positive integer, or `Infinity`. */
 export function checkCount(option: string, value: number): void {
   mustBe('a positive integer', option, value, isWhole(value) && value > 0)
 }

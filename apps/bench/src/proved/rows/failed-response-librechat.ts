@@ -12,7 +12,10 @@ const OPENAI = 'https://api.openai.com'
 function atOpenAI(run: PeerRun): PeerRun {
   return async (task) => {
     const { fetch } = globalThis
-    globalThis.fetch = async (input, init) => await fetch(String(input).replace(OPENAI, task.url), init)
+    globalThis.fetch = async (input, init) => {
+      const address = input instanceof Request ? input.url : String(input)
+      return await fetch(address.replace(OPENAI, task.url), init)
+    }
     try {
       return await run({ ...task, url: OPENAI })
     } finally {
