@@ -291,7 +291,8 @@ test('progress costs time in proportion to how much there is (MC18)', async () =
 test('a long message in many pieces costs time in proportion to its length (MC18)', async () => {
   vi.useRealTimers()
   await expectLinear(2_000, async (count) => {
-    const pieces = new Array<Uint8Array>(count).fill(new Uint8Array(1_000).fill(97))
+    const piece = new Uint8Array(1_000).fill(97)
+    const pieces = Array.from({ length: count }, () => piece)
     const server = listing([listed('t')], () => streamed([new TextEncoder().encode('data: "'), ...pieces]))
     await ran({ servers: { a: server } }, one)
   })

@@ -39,11 +39,11 @@ const isAny: Is = () => true
 const isFlag: Is = (value) => typeof value === 'boolean'
 const isMessage: Is = (value) => isHistory([value])
 
-/* @__NO_SIDE_EFFECTS__ */ function shaped<Shaped>(shape: Shape<Shaped>): Is {
+function shaped<Shaped>(shape: Shape<Shaped>): Is {
   return (value) => fits(value, shape)
 }
 
-/* @__NO_SIDE_EFFECTS__ */ function oneOf(...texts: readonly string[]): Is {
+function oneOf(...texts: readonly string[]): Is {
   return (value) => isText(value) && texts.includes(value)
 }
 

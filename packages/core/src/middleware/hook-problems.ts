@@ -150,7 +150,7 @@ export function modelEventProblem(event: unknown): string | undefined {
   return isDelta ? undefined : eventProblem(event, MODEL_EVENTS)
 }
 
-/* @__NO_SIDE_EFFECTS__ */ function withMethod(name: string): Is {
+function withMethod(name: string): Is {
   return (value) => isRecord(value) && typeof value[name] === 'function'
 }
 

@@ -24,7 +24,7 @@ export class RunEvents {
   readonly funnel: Funnel<AgentEvent> = new Funnel((event) => this.show(event))
   /** All warnings, for the result. */
   readonly warnings: Warning[] = []
-  /** The warnings about events that were left out, as core has written them. */
+  /** The warnings about events that were left out, as core has written them: a middleware may change them. */
   readonly #leftOut = new Set<string>()
   readonly #run: EventsOwner
   readonly #reader: (event: AgentEvent) => void
@@ -44,7 +44,7 @@ export class RunEvents {
     this.#reader(event)
   }
 
-  /** Whether progress or a custom event is over the limit on results. Each source has one warning. What was allowed is shown as the question was. */
+  /** Whether progress or a custom event is over the limit on results. Each source has one warning, and one more after a resume. What was allowed is shown as the question was. */
   #isLeftOut(event: AgentEvent): boolean {
     if (event.type !== 'custom' && event.type !== 'tool-progress') return false
     const isCustom = event.type === 'custom'
@@ -52,9 +52,7 @@ export class RunEvents {
     const carried = isCustom ? event.data : [event.message, event.metadata]
     if ((isCustom && event.name === 'approval') || isWithin(carried, most)) return false
     const message = `events of ${isCustom ? event.source : event.toolName} longer than ${most} characters were left out`
-    // A resumed run has the warnings of before. A middleware may change them, so they alone do not tell.
-    if (!this.#leftOut.has(message) && this.warnings.every((one) => one.message !== message))
-      this.warn({ code: 'events-left-out', message, source: 'core' }, true)
+    if (!this.#leftOut.has(message)) this.warn({ code: 'events-left-out', message, source: 'core' }, true)
     this.#leftOut.add(message)
     return true
   }

@@ -29,11 +29,11 @@ export const isCount = (value: unknown): value is number => Number.isInteger(val
 /** Checks that a value has an id and a name, as the calls of a response have. */
 export const isCall: Is = (value) => fits(value, { id: isText, name: isText })
 
-/* @__NO_SIDE_EFFECTS__ */ export function optional(is: Is): Is {
+export function optional(is: Is): Is {
   return (value) => value === undefined || is(value)
 }
 
-/* @__NO_SIDE_EFFECTS__ */ export function listOf(is: Is): Is {
+export function listOf(is: Is): Is {
   return (value) => Array.isArray(value) && value.every(is)
 }
 
