@@ -81,7 +81,7 @@ test('our tools for resources do not count as tools of the server (MC11, MC23)',
   await expect(toolsOf({ servers, limits: { tools: 1 } })).rejects.toThrow('a: it has more than 1 tools')
 })
 
-test('a resource whose text is not a text is not an answer (MC23)', async () => {
+test('a resource whose text is not a string is not an answer (MC23)', async () => {
   const server = raw(({ method }) => {
     if (method === 'initialize') return initialized({ resources: {} })
     if (method === 'tools/list') return { tools: [] }
