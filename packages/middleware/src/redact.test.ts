@@ -758,3 +758,38 @@ test('with persist a warning, and the result of work that ends after the run, ha
   expect(result?.warnings).toEqual([{ code: 'w', message: '[api-key]', source: 'warning' }])
   expect(JSON.stringify([events, result, await store.load(events[0]?.runId ?? '')])).not.toContain('a1B2')
 })
+
+test('with persist and a `replace` that throws, a warning and the result of background work are left out, and the run goes on (N56)', async () => {
+  const ended = coming<void>()
+  const job = tool({
+    name: 'job',
+    description: 'Works.',
+    input: z.object({}),
+    background: { atEnd: 'detach' },
+    execute: async () => {
+      await ended.promise
+      return { key: KEY }
+    },
+  })
+  const warning: Middleware = {
+    name: 'warning',
+    async *wrapAgent(setup, next, run) {
+      run.warn({ code: 'w', message: KEY })
+      return yield* next(setup)
+    },
+  }
+  const replace = () => {
+    throw new Error('no mask')
+  }
+  const { result } = await ran(
+    [respond(call('job')), respond(say('Done.'))],
+    { persist: true, replace },
+    { tools: [job as Tool], middleware: [warning] },
+  )
+  ended.resolve()
+  const message = 'redact: the text is left out, because `replace` has thrown'
+  expect(result?.warnings).toEqual([{ code: 'w', message, source: 'warning' }])
+  const kept = await result?.background?.[0]?.result
+  expect(kept).toMatchObject({ isError: true, content: [{ type: 'text', text: message }] })
+  expect(kept).not.toHaveProperty('output')
+})

@@ -1,6 +1,13 @@
 /** The middleware `redact()`: masks secrets in model requests, in model responses and in spans. */
 
-import { type CaptureContent, ConfigError, checkOptions, type Middleware, messageOf } from '@meanwhile/core'
+import {
+  type CaptureContent,
+  ConfigError,
+  checkOptions,
+  type Middleware,
+  messageOf,
+  type ToolMessage,
+} from '@meanwhile/core'
 import { branded, OUTPUT_TOOL } from '@meanwhile/core/calls'
 import { checkCounts, checkFunctions } from './check-options.ts'
 import { maskedData } from './redact/masked-data.ts'
@@ -67,8 +74,9 @@ export function redact(options: RedactOptions = {}): Middleware {
       return masked.answer(yield* maskedEvents(flow, new MaskedResponse(masker, window, answerTool)), answerTool)
     },
     ...(persist && {
-      onWarning: (warning) => ({ ...warning, message: masker.mask(warning.message) }),
-      onBackgroundResult: (message) => masked.result(message),
+      // These two must not throw, but `replace` may: what cannot be masked is not told.
+      onWarning: (warning) => ({ ...warning, message: unless(() => masker.mask(warning.message), UNMASKED) }),
+      onBackgroundResult: (message) => unless(() => masked.result(message), withoutContent(message)),
       async *wrapAgent(setup, next) {
         const response = (): InnerResponse => new MaskedResponse(masker, window, OUTPUT_TOOL)
         return yield* maskedRunEvents(next(setup), { masker, messages: masked, response })
@@ -87,6 +95,21 @@ export function redact(options: RedactOptions = {}): Middleware {
       },
     }),
   })
+}
+
+const UNMASKED = 'redact: the text is left out, because `replace` has thrown'
+
+function withoutContent({ output: _, ...message }: ToolMessage): ToolMessage {
+  return { ...message, content: [{ type: 'text', text: UNMASKED }], isError: true }
+}
+
+/** Returns the other value if the work throws. */
+function unless<Value>(work: () => Value, other: Value): Value {
+  try {
+    return work()
+  } catch {
+    return other
+  }
 }
 
 function bracketed({ kind }: Secret): string {
