@@ -47,13 +47,17 @@ function eventStream({ messageBytes, takes }: Reading): TransformStream<Uint8Arr
   let rest = ''
   /** The last characters of `rest`, in which the end of an event may begin. */
   let tail = ''
+  /** Of `rest`. */
+  let bytes = 0
+  const end = new RegExp(END_OF_EVENT)
   return new TransformStream({
     transform(chunk, controller) {
       const piece = decoder.decode(chunk, { stream: true })
       const fresh = tail + piece
       rest += piece
       tail = fresh.slice(-3)
-      const end = new RegExp(END_OF_EVENT)
+      bytes += chunk.length
+      end.lastIndex = 0
       // A search in `rest` copies it, which would be all of a long message for each of its pieces.
       const hasEnd = end.test(fresh)
       end.lastIndex = rest.length - fresh.length
@@ -74,8 +78,9 @@ function eventStream({ messageBytes, takes }: Reading): TransformStream<Uint8Arr
       if (begin > 0) {
         rest = rest.slice(begin)
         tail = rest.slice(-3)
+        bytes = Buffer.byteLength(rest)
       }
-      if (rest.length > messageBytes) throw new TooLongError(messageBytes)
+      if (bytes > messageBytes) throw new TooLongError(messageBytes)
       passed += position
       if (passed) controller.enqueue(encoder.encode(passed))
     },

@@ -156,6 +156,19 @@ test('progress is read from streams however they are cut, with any line ends and
   }
 })
 
+test('progress that is not a finite number is not read (MC18)', async () => {
+  const server = listing([listed('count')], (request) => {
+    const token = JSON.stringify(tokenOf(request).progressToken)
+    const progress = `"method":"notifications/progress","params":{"progressToken":${token},"progress":1e999,"total":1e999}`
+    const result = `"id":${request.id},"result":${JSON.stringify(text('counted'))}`
+    const body = [progress, result].map((one) => `data: {"jsonrpc":"2.0",${one}}\n\n`).join('')
+    return streamed([new TextEncoder().encode(body)])
+  })
+  const { read, events } = await ran({ servers: { a: server } }, [call('count', {})])
+  expect(read).toEqual(['counted'])
+  expect(events.filter(({ type }) => type === 'tool-progress')).toEqual([])
+})
+
 /** By which a call hears of its progress. */
 const tokenOf = ({ params }: RawRequest) => (params?._meta ?? {}) as { readonly progressToken?: string }
 

@@ -78,6 +78,15 @@ const cases: readonly [string, readonly string[], HttpServer, (readonly ScriptSt
     ['a: cannot be reached (a message has more than 500000 bytes)'],
     { ...page(''), fetch: async () => new Response(endless().body, json) },
   ],
+  [
+    'sends a list with too many bytes, which are fewer characters',
+    ['a: cannot be reached (its stream has ended)'],
+    listingWith(({ id }) => {
+      const tools = ['t', 'u', 'v'].map((name) => listed(name, { description: '€'.repeat(70_000) }))
+      const bytes = event({ id, result: { tools } })
+      return streamed(Array.from({ length: 100 }, (_, at) => bytes.subarray(at * 10_000, (at + 1) * 10_000)))
+    }),
+  ],
   ['throws a text', ['a: cannot be reached (unknown error)'], { ...page(''), fetch: () => Promise.reject('secret') }],
   ['has no version', ['a: cannot be reached (INVALID_RESULT)'], connecting(() => ({ capabilities: {} }))],
   [

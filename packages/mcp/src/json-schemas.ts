@@ -69,10 +69,10 @@ export function withoutPatterns(schema: unknown): unknown {
   )
 }
 
-/** `additionalProperties` is about the names that no pattern allows. */
+/** `additionalProperties` is about the names that no pattern next to it allows, and `unevaluatedProperties` about those that none inside allows, either. */
 function isPattern(key: string, schema: JsonObject): boolean {
-  if (key === 'pattern' || key === 'patternProperties') return true
-  return 'patternProperties' in schema && (key === 'additionalProperties' || key === 'unevaluatedProperties')
+  if (['pattern', 'patternProperties', 'unevaluatedProperties'].includes(key)) return true
+  return key === 'additionalProperties' && 'patternProperties' in schema
 }
 
 /**

@@ -31,8 +31,8 @@ function knownTools(run: Run): readonly Known[] {
 }
 
 /**
- * The tools for this run, and what has changed since it began. A tool that its server no longer has is there, so that a resumed run can go on: its
- * calls fail.
+ * The tools for this run, and what has changed since it began. A tool that its server no longer has, or whose server cannot be reached, is there, so
+ * that a resumed run can go on: its calls fail.
  */
 export function toolsFor(
   run: Run,
@@ -67,7 +67,7 @@ function standIn({ name, server, tool: theirs }: Known): Tool {
     description: 'Not available any more.',
     input: shownSchema({ type: 'object' }, (value) => ({ value })),
     execute(): never {
-      throw new Error(`${server}: the server no longer has ${theirs}`)
+      throw new Error(`${server}: ${theirs} is not there: the server cannot be reached, or no longer has it`)
     },
   }) as Tool
 }

@@ -52,12 +52,13 @@ export async function listTools(connection: Connection, options: ListOptions): P
     if (tools.length + problems.length + page.tools.length > most)
       throw new McpLimitError(server, `it has more than ${limits.tools} tools`)
     for (const raw of page.tools) {
-      const definition = readDefinition(raw)
-      const problem = typeof definition === 'string' ? definition : problemOf(definition, limits, names)
-      if (typeof definition !== 'string' && problem === undefined) {
-        names.add(definition.name)
-        tools.push(listedTool(definition, server, sdk))
-      } else problems.push(`${server}: its tool ${nameOf(raw)} is left out: ${problem}`)
+      const definition = usable(raw, limits, names)
+      if (typeof definition === 'string') {
+        problems.push(`${server}: its tool ${nameOf(raw)} is left out: ${definition}`)
+        continue
+      }
+      names.add(definition.name)
+      tools.push(listedTool(definition, server, sdk))
     }
     const { nextCursor } = page
     if (typeof nextCursor !== 'string') return { tools, problems }
@@ -81,15 +82,15 @@ async function pageAt({ client, calls }: Connection, cursor: string | undefined)
   }
 }
 
-function problemOf(
-  { name, description = '', inputSchema, outputSchema }: McpDefinition,
-  limits: FullLimits,
-  names: ReadonlySet<string>,
-): string | undefined {
+/** The definition of a tool, or why it is not used. */
+function usable(raw: unknown, limits: FullLimits, names: ReadonlySet<string>): McpDefinition | string {
+  const definition = readDefinition(raw)
+  if (typeof definition === 'string') return definition
+  const { name, description = '', inputSchema, outputSchema } = definition
   if (names.has(name)) return 'another tool has its name'
   const { length } = description
   if (length > limits.text) return `its description has ${length} characters, more than ${limits.text}`
-  return schemaProblem(inputSchema, limits) ?? (outputSchema && schemaProblem(outputSchema, limits))
+  return schemaProblem(inputSchema, limits) ?? (outputSchema && schemaProblem(outputSchema, limits)) ?? definition
 }
 
 function nameOf(raw: unknown): string {

@@ -86,6 +86,18 @@ test('a regular expression of a server is shown to the model and never run (MC11
   expect(tools[0]?.inputSchema).toEqual(schema)
 })
 
+test('members that only a regular expression inside a schema allows are accepted (MC11)', async () => {
+  const schema = {
+    type: 'object',
+    allOf: [{ patternProperties: { '^x-': { type: 'number' } } }],
+    unevaluatedProperties: false,
+  }
+  const server = listing([listed('find', { inputSchema: schema })], () => ({
+    content: [{ type: 'text', text: 'found' }],
+  }))
+  expect((await ran({ servers: { a: server } }, [call('find', { 'x-one': 1 })])).read).toEqual(['found'])
+})
+
 test('only tools that are called have their schemas compiled: a long list costs time in proportion to its length (MC11)', async () => {
   await expectLinear(500, async (size) => {
     const tools = Array.from({ length: size }, (_, index) => listed(`t${index}`))

@@ -108,5 +108,5 @@ export class OpenCalls {
 
 function isProgress(value: object): value is Progress {
   const { progress, total = 0, message = '' }: Readonly<Record<string, unknown>> = { ...value }
-  return typeof progress === 'number' && typeof total === 'number' && typeof message === 'string'
+  return Number.isFinite(progress) && Number.isFinite(total) && typeof message === 'string'
 }

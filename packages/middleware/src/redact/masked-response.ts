@@ -10,7 +10,7 @@ export class MaskedResponse<More extends { readonly attempt?: number }> {
   readonly #masker: Masker
   readonly #window: number
   readonly #answerTool: string | undefined
-  /** The texts that are being written, by attempt and kind, with the last event of each. */
+  /** The texts that are being written, by attempt, kind and call, with the last event of each. */
   readonly #texts: Map<string, Text<More>> = new Map()
 
   /** `answerTool`: the name of the tool whose input is the answer. `window`: how many characters of a text may be held back. */
@@ -52,9 +52,11 @@ export class MaskedResponse<More extends { readonly attempt?: number }> {
     }
   }
 
-  /** Returns the held-back text, optionally of one attempt. */
-  rest(attempt?: number): Generator<ModelEvent & More, void, undefined> {
-    return this.#rest(attempt, () => true)
+  /** The response, or one attempt, is over: returns its held-back text. */
+  *rest(attempt?: number): Generator<ModelEvent & More, void, undefined> {
+    yield* this.#rest(attempt, () => true)
+    for (const [key, { last }] of this.#texts)
+      if (attempt === undefined || last?.attempt === attempt) this.#texts.delete(key)
   }
 
   *#rest(attempt: number | undefined, ends: (event: Delta) => boolean): Generator<ModelEvent & More, void, undefined> {
