@@ -67,7 +67,7 @@ function standIn({ name, server, tool: theirs }: Known): Tool {
     description: 'Not available any more.',
     input: shownSchema({ type: 'object' }, (value) => ({ value })),
     execute(): never {
-      throw new Error(`${server}: ${theirs} is not there: the server cannot be reached, or no longer has it`)
+      throw new Error(`${server}: ${theirs} is missing: the server cannot be reached, or no longer has it`)
     },
   }) as Tool
 }

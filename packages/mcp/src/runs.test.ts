@@ -218,7 +218,7 @@ test('a resumed run goes on without a tool that its server has lost: a call of i
     call('two', {}),
   )
   expect(tools).toEqual(['ask', 'one', 'two'])
-  expect(read).toEqual(['a: two is not there: the server cannot be reached, or no longer has it'])
+  expect(read).toEqual(['a: two is missing: the server cannot be reached, or no longer has it'])
   expect(drifts).toEqual([{ server: 'a', name: 'two', before: expect.stringMatching(/^[0-9a-f]{64}$/) }])
 })
 

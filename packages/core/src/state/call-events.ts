@@ -172,10 +172,9 @@ export class CallEvents {
 }
 
 function leftOut({ call }: CallEntry, dropped: number): Warning {
-  const why = `at most ${MOST_WAITING} wait for their call`
   return {
     code: 'events-left-out',
-    message: `${dropped} custom events of ${call.name} were left out: ${why}`,
+    message: `${dropped} custom events of ${call.name} were left out: at most ${MOST_WAITING} wait for their call`,
     source: 'core',
   }
 }

@@ -44,16 +44,21 @@ export class RunEvents {
     this.#reader(event)
   }
 
-  /** Whether progress or a custom event is over the limit on results. Each source has one warning, and one more after a resume. What was allowed is shown as the question was. */
+  /**
+   * Whether progress or a custom event is over the limit on results. Each source has one warning, and one more after a resume. A decision repeats
+   * its question, which was shown.
+   */
   #isLeftOut(event: AgentEvent): boolean {
     if (event.type !== 'custom' && event.type !== 'tool-progress') return false
-    const isCustom = event.type === 'custom'
     const most = this.#run.mostShown
-    const carried = isCustom ? event.data : [event.message, event.metadata]
-    if ((isCustom && event.name === 'approval') || isWithin(carried, most)) return false
-    const message = `events of ${isCustom ? event.source : event.toolName} longer than ${most} characters were left out`
-    if (!this.#leftOut.has(message)) this.warn({ code: 'events-left-out', message, source: 'core' }, true)
+    const [source, ...carried] =
+      event.type === 'custom' ? [event.source, event.data] : [event.toolName, event.message ?? '', event.metadata ?? '']
+    const isDecision = event.type === 'custom' && event.source === 'approve' && event.name === 'approval'
+    if (isDecision || carried.every((one) => isWithin(one, most))) return false
+    const message = `events of ${source} longer than ${most} characters were left out`
+    if (this.#leftOut.has(message)) return true
     this.#leftOut.add(message)
+    this.warn({ code: 'events-left-out', message, source: 'core' }, true)
     return true
   }
 

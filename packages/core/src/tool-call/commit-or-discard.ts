@@ -198,10 +198,8 @@ async function compensate(run: RunState, entry: CallEntry): Promise<boolean | un
   try {
     return (await within(run.config.grace, undo())) || failed('it did not end within the grace time')
   } catch (error) {
-    const isUnstored = error instanceof CheckpointError
-    return failed(
-      isUnstored ? `it is not undone: the checkpoint could not be saved: ${error.message}` : messageOf(error),
-    )
+    const what = error instanceof CheckpointError ? 'it is not undone: the checkpoint could not be saved: ' : ''
+    return failed(what + messageOf(error))
   } finally {
     isLate = true
   }

@@ -310,7 +310,7 @@ test('what was decided about a call is shown with its input, which has its own l
     },
   }
   const deciding: Middleware = {
-    name: 'deciding',
+    name: 'approve',
     beforeModel(_, run) {
       run.emit({ name: 'approval', data: LONG })
       for (const data of [circle, hostile, undefined, new AbortController().signal]) run.emit({ name: 'own', data })
@@ -325,6 +325,19 @@ test('what was decided about a call is shown with its input, which has its own l
     expect.any(AbortSignal),
   ])
   expect(result?.warnings).toHaveLength(1)
+})
+
+test('an event that only has the name of a decision obeys the limit; progress is as long as its message (W45)', async () => {
+  const give = giving(undefined, {
+    async *execute(_, { run }): AsyncGenerator<Progress> {
+      run?.emit({ name: 'approval', data: LONG })
+      yield { message: '123456789', progress: 0.5 }
+      yield { message: '1234567890', progress: 0.6 }
+    },
+  })
+  const { events } = await ran(give, { outputLimits: { characters: 9 } })
+  expect(events.flatMap((event) => (event.type === 'tool-progress' ? [event.message] : []))).toEqual(['123456789'])
+  expect(events.filter(({ type }) => type === 'custom')).toEqual([])
 })
 
 /** Asks a question of this length in each place that may ask. */
