@@ -371,3 +371,28 @@ test('an agent in a call of a hook waits for the verdict, because no commit hold
     expect(journal.names).toEqual(verdict.pass ? ['inner_put', 'inner_read', 'inner_send'] : [])
   }
 })
+
+test('a guard does not read the messages of an agent inside a call, and a guard of that agent does (GD12)', async () => {
+  const read: string[] = []
+  const noting = (name: string) =>
+    guard({
+      name,
+      input: (messages) => {
+        read.push(...messages.map(({ content }) => `${name}: ${String(content)}`))
+        return PASS
+      },
+    })
+  const inner = createAgent({
+    name: 'helper',
+    description: 'helps',
+    model: scriptedModel([respond(say('helped'))]),
+    middleware: [noting('inner')],
+  })
+  const agent = createAgent({
+    model: scriptedModel([respond(call('helper', { request: 'go' })), respond(say('Done.'))]),
+    tools: [agentTool(inner) as Tool],
+    middleware: [noting('outer')],
+  })
+  await played(agent.run('x'))
+  expect(read).toEqual(['outer: x', 'inner: go'])
+})
