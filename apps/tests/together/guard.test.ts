@@ -18,6 +18,7 @@ import {
   type Middleware,
   memoryStore,
   type Tool,
+  textOf,
   tool,
 } from '@meanwhile/core'
 import { eagerTools } from '@meanwhile/eager-tools'
@@ -378,7 +379,7 @@ test('a guard does not read the messages of an agent inside a call, and a guard 
     guard({
       name,
       input: (messages) => {
-        read.push(...messages.map(({ content }) => `${name}: ${String(content)}`))
+        read.push(...messages.map((message) => `${name}: ${textOf(message)}`))
         return PASS
       },
     })
