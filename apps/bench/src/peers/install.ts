@@ -53,7 +53,8 @@ export async function packagesOf(name: PeerName, folder: string): Promise<readon
 
 /** `ai 7.0.173` for each package that is installed in the folder. */
 export async function versionsOf(packages: readonly string[], folder: string): Promise<readonly string[]> {
-  return await Promise.all(packages.map(async (one) => `${one} ${await versionOf(one, folder)}`))
+  const versions = await Promise.all(packages.map((one) => versionOf(one, folder)))
+  return packages.flatMap((one, index) => (versions[index] === undefined ? [] : `${one} ${versions[index]}`))
 }
 
 /** The same for a folder whose `package.json` has exact versions, whether they are installed or not. */

@@ -37,8 +37,10 @@ export async function cellOfLoop(title: LoopTitle, { wires, step }: LoopPlan = {
   return await loopCell(await LOOPS[title](), await cutsOf(wires, step))
 }
 
-/** It is installed in its own folder. */
 async function libreChat() {
   const { load } = await import('../../../proved/librechat/load.ts')
+  await load('@librechat/agents').catch((cause: unknown) => {
+    throw new Error('install it with `node scripts/install-tools.ts apps/bench/proved/librechat`', { cause })
+  })
   return load
 }
