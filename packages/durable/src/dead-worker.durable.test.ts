@@ -142,6 +142,26 @@ test('a message that a worker has read before it died with the result is not unr
   expect(await said(runs, 'run')).toEqual({ status: 'completed', read: ['Go', 'Be quick.'], unread: ['Too late.'] })
 })
 
+test('a message that a worker has read before it died is not unread when the next worker completes the run and reads none', async () => {
+  const { hold, entered } = endless()
+  let started = 0
+  const agent = createAgent({
+    name: 'clerk',
+    model: scripted(respond(call('hold')), respond(say('Done.'))),
+    tools: [{ ...hold, execute: (input, context) => (started++ === 0 ? hold.execute(input, context) : 'held') }],
+  })
+  const { runs, advance, die } = await twoWorkers(agent)
+  await runs.send('run', 'Be quick.')
+  void advance(0)
+  await entered
+  // The last save before the tool has ended.
+  const roles = async () => Object(await postgresStore(here).load('run')).messages.map(({ role }: Message) => role)
+  await vi.waitFor(async () => expect(await roles()).toEqual(['user', 'user', 'assistant']), { timeout: 60_000 })
+  die()
+  await advance(1)
+  expect(await said(runs, 'run')).toEqual({ status: 'completed', read: ['Go', 'Be quick.'], unread: [] })
+})
+
 /** The statement that stores the end of a run. */
 const END = 'ended_at = clock_timestamp() WHERE'
 

@@ -30,7 +30,7 @@ export class LiveRun {
     })
   }
 
-  /** How many messages of its inbox the run has read; undefined if it has read none in this process. */
+  /** How many messages of its inbox the run has read, also in processes before this one; undefined if it has read none. */
   get read(): number | undefined {
     return this.#read
   }
@@ -54,6 +54,7 @@ export class LiveRun {
   async readInbox(position: Cell<number>, { sent }: Pick<Claim, 'sent'>): Promise<void> {
     await this.#attached
     this.#position = position
+    if (position.value > 0) this.#read = position.value
     // If the database fails, the next poll reads them.
     if (sent > position.value) await this.#readMessages().catch(() => undefined)
   }
