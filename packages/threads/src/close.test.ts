@@ -71,25 +71,28 @@ test('close waits for a takeover that watch has begun, and gives up its turn (TH
 })
 
 test('closed threads begin neither the next turn of the queue nor the turn of a new message (TH6)', async () => {
-  const shared = memoryThreads()
-  const model = scriptedModel([respond(say('a'), wait(100))])
-  const threads = createThreads({ agent: createAgent({ model }), store: late(shared, () => 20), lease: LEASE })
-  for (const text of ['one', 'two']) {
-    void threads.send('t', text)
-    await vi.advanceTimersByTimeAsync(30)
+  // At one of these times the first turn is about to end, and its end begins the second.
+  for (let ms = 80; ms < 150; ms += 5) {
+    const shared = memoryThreads()
+    const model = scriptedModel([respond(say('a'), wait(100)), respond(say('b'))])
+    const threads = createThreads({ agent: createAgent({ model }), store: late(shared, () => 20), lease: LEASE })
+    for (const text of ['one', 'two']) {
+      void threads.send('t', text)
+      await vi.advanceTimersByTimeAsync(30)
+    }
+    await vi.advanceTimersByTimeAsync(ms)
+    const begun = model.requests.length
+    const closed = threads.close()
+    await vi.advanceTimersByTimeAsync(500)
+    await closed
+    void threads.send('u', 'three')
+    await vi.advanceTimersByTimeAsync(500)
+    expect(model.requests).toHaveLength(begun)
+    const second = createThreads({ agent: agent(), store: shared, lease: LEASE })
+    expect(await second.recover()).toBe(2)
+    await vi.advanceTimersByTimeAsync(4 * LEASE)
+    for (const thread of ['t', 'u']) expect(await second.read(thread)).toMatchObject({ status: 'idle', queued: [] })
   }
-  // The first turn is about to end, and its end begins the second.
-  await vi.advanceTimersByTimeAsync(105)
-  const closed = threads.close()
-  await vi.advanceTimersByTimeAsync(500)
-  await closed
-  void threads.send('u', 'three')
-  await vi.advanceTimersByTimeAsync(500)
-  expect(model.requests).toHaveLength(1)
-  const second = createThreads({ agent: agent(), store: shared, lease: LEASE })
-  expect(await second.recover()).toBe(2)
-  await vi.advanceTimersByTimeAsync(4 * LEASE)
-  for (const thread of ['t', 'u']) expect(await second.read(thread)).toMatchObject({ status: 'idle', queued: [] })
 })
 
 test('at whichever time a turn with a question is stopped, it ends as stopped, and readers receive each of its messages once (TH2, TH5)', async () => {

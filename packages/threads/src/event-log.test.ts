@@ -38,9 +38,14 @@ function watched() {
 const words = (count: number, ms: number) =>
   respond(...Array.from({ length: count }, (_, n) => [say(`w${n}`), wait(ms)]).flat())
 
-test('deltas are stored after 250 ms, or with the next other event, and readers do not wait for that (TH12)', async () => {
+test('deltas are stored after 250 ms, or with the next other event, events that come together are stored together, and readers do not wait for that (TH12)', async () => {
   const { store, writes } = watched()
-  const threads = createThreads({ agent: createAgent({ model: scriptedModel([words(6, 100)]) }), store })
+  const look = tool({ name: 'look', description: 'Looks.', input: z.object({}), execute: () => 'seen' })
+  const model = scriptedModel([
+    respond(say('w0'), wait(100), say('w1'), wait(100), say('w2'), wait(200), say('w3'), wait(80), call('look')),
+    respond(say('Well.')),
+  ])
+  const threads = createThreads({ agent: createAgent({ model, tools: [look] }), store })
   const turn = await threads.send('t', 'go')
   const received: number[] = []
   const begun = Date.now()
@@ -49,12 +54,11 @@ test('deltas are stored after 250 ms, or with the next other event, and readers 
   })()
   await vi.advanceTimersByTimeAsync(1_000)
   await reading
-  expect(received).toEqual([0, 100, 200, 300, 400, 500])
+  expect(received).toEqual([0, 100, 200, 400, 480])
   expect(writes.filter((types) => types.includes('text-delta'))).toEqual([
-    // With the first save of the run.
-    [0, 'text-delta'],
-    [350, 'text-delta', 'text-delta', 'text-delta'],
-    [600, 'text-delta', 'text-delta', 'message'],
+    [0, 'attempt-start', 'text-delta'],
+    [351, 'text-delta', 'text-delta'],
+    [480, 'text-delta', 'tool-input-start', 'tool-input-delta', 'tool-call', 'message', 'tool-start'],
   ])
 })
 

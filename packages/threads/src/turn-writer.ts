@@ -143,11 +143,11 @@ export class TurnWriter {
     }
   }
 
-  /** Stores the waiting events in a microtask, so that events emitted together are written together. */
+  /** Stores the waiting events when what is happening now has happened: what one piece of the model's stream brings is written together. */
   #scheduleWrite(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    queueMicrotask(() => {
+    setImmediate(() => {
       this.#write({}).catch((error: unknown) => this.#report(error))
     })
   }
