@@ -30,8 +30,8 @@ const NEEDS_SKIP = [
 /** A compiler, and the kinds of projects that it reads. */
 export interface Compiler {
   readonly version: string
-  /** The path of `tsc`, and its options. */
-  readonly tsc: readonly string[]
+  /** The arguments of Node that check a project, whose file comes last. */
+  readonly check: readonly string[]
   readonly readings: readonly (keyof typeof READINGS)[]
 }
 
@@ -62,7 +62,7 @@ export function alike(entries: readonly string[], { readings }: Compiler): reado
 
 export async function checkTypes(
   entries: readonly string[],
-  { tsc, readings }: Compiler,
+  { check, readings }: Compiler,
   folder: string,
 ): Promise<void> {
   const imports = entries.map((entry, n) => `import * as entry${n} from '${entry}'`)
@@ -72,9 +72,9 @@ export async function checkTypes(
     const compilerOptions = settingsOf(entries, reading)
     const file = `tsconfig.${reading}.json`
     await writeFile(join(folder, file), JSON.stringify({ compilerOptions, files: ['consumer.ts'] }))
-    await output(process.execPath, [...tsc, '-p', file], folder)
+    await output(process.execPath, [...check, file], folder)
   }
-  if (entries.includes('@meanwhile/core')) await checkSlips(tsc, folder)
+  if (entries.includes('@meanwhile/core')) await checkSlips(check, folder)
 }
 
 /** Mistakes in a tool, and the compiler error that each must cause: the error names the fix. */
@@ -84,14 +84,14 @@ const SLIPS = [
   ["input, effect: 'reversible'", "Property 'compensate' is missing"],
 ] as const
 
-async function checkSlips(tsc: readonly string[], folder: string): Promise<void> {
+async function checkSlips(check: readonly string[], folder: string): Promise<void> {
   const head =
     "import { type ToolSchema, tool } from '@meanwhile/core'\ndeclare const input: ToolSchema<{ city: string }>\n"
   const slips = SLIPS.map(([slip]) => `tool({ name: 'a', description: 'b', ${slip}, execute: () => 'c' })\n`)
   await writeFile(join(folder, 'slips.ts'), head + slips.join(''))
   const compilerOptions = { ...READINGS.nodenext, strict: true, target: 'es2022', noEmit: true, types: [] }
   await writeFile(join(folder, 'tsconfig.slips.json'), JSON.stringify({ compilerOptions, files: ['slips.ts'] }))
-  const said = await refusal(process.execPath, [...tsc, '-p', 'tsconfig.slips.json'], folder)
+  const said = await refusal(process.execPath, [...check, 'tsconfig.slips.json'], folder)
   const untold = SLIPS.filter(([, hint]) => !said.includes(hint))
   if (untold.length > 0) throw new Error(`missing errors: ${untold.join('; ')}\n${said}`)
 }
