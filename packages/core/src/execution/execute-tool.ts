@@ -45,10 +45,10 @@ async function* takeSlot<Result>(wanted: Wanted<Result>): Flow<Progress, Result>
   const known = host.known?.(invocation)
   if (known) return known()
   const { provisional: early } = entry
-  const { turns } = entry.table
+  const { slots } = entry.table
   const { requestedAt } = entry.state
   const wantedSince = performance.now()
-  const slot = await turns.take(entry, invocation, unstarted)
+  const slot = await slots.take(entry, invocation, unstarted)
   const queued = (performance.now() - wantedSince) / 1000
   const place = { ...wanted, slot, requestedAt, early, queued }
   let late: ReturnType<typeof timer>
@@ -60,7 +60,7 @@ async function* takeSlot<Result>(wanted: Wanted<Result>): Flow<Progress, Result>
       ended(place)
       noteCutOff(place)
       entry.decide(movedTo(entry.state, invocation, 'abandoned'))
-      turns.free(slot)
+      slots.free(slot)
     })
   }
   // Not `AbortSignal.any`, which adds work for the garbage collector with each execution.
@@ -77,14 +77,14 @@ async function* takeSlot<Result>(wanted: Wanted<Result>): Flow<Progress, Result>
   } catch (thrown) {
     const error = timedOut(place) ?? thrown
     if (!answersAbort(error, signal.aborted)) host.came?.(invocation, { error })
-    if (thrown instanceof AgentError && !(thrown instanceof RunStop)) turns.threw(slot)
+    if (thrown instanceof AgentError && !(thrown instanceof RunStop)) slots.threw(slot)
     throw thrown
   } finally {
     unfollow()
     signal.removeEventListener('abort', left)
     clearTimeout(late)
     noteCutOff(place)
-    turns.free(slot)
+    slots.free(slot)
   }
 }
 

@@ -11,7 +11,7 @@ import { isWithin, judgeCall } from '../state/call-effect.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { Execution } from '../state/call-outcomes.ts'
 import type { Given } from '../state/rest.ts'
-import type { Slot } from '../state/turns.ts'
+import type { Slot } from '../state/slots.ts'
 import { noteEffect } from '../telemetry/around.ts'
 import { branded, hasClass } from '../vocabulary/brand.ts'
 import { checkedInput, checkedOf, described } from '../vocabulary/checked-input.ts'
@@ -115,7 +115,7 @@ async function admitted<Result>(place: InSlot<Result>, execution: Execution): Pr
   const does = executionOf(entry.state, invocation)?.judgement
   const commit = does && host.waitForCommit?.(does, unstarted)
   if (commit) await commit
-  await entry.table.turns.begin(slot, unstarted)
+  await entry.table.slots.begin(slot, unstarted)
   execution.started = performance.now()
   execution.queued += (execution.started - checked) / 1000
   const { save } = host

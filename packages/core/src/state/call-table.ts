@@ -9,7 +9,7 @@ import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import { ToolCancelledError } from '../vocabulary/tool-errors.ts'
 import type { CallEntry, CallHome } from './call-entry.ts'
 import type { CallStatus } from './call-status.ts'
-import { Turns } from './turns.ts'
+import { Slots } from './slots.ts'
 
 /** What is kept of a call from an earlier step. The history contains the rest. */
 export interface PastCall {
@@ -33,7 +33,7 @@ interface Alike {
 
 export class CallTable implements CallHome {
   readonly state: Calls = noCalls()
-  readonly turns: Turns = new Turns(this.state, (number) => this.#entries.get(number))
+  readonly slots: Slots = new Slots(this.state, (number) => this.#entries.get(number))
   readonly #entries: Map<number, CallEntry> = new Map()
   /** Calls by {@link scopedId}. Each call has an entry for every id that it has had. */
   readonly #byScopedId: Map<string, CallEntry> = new Map()

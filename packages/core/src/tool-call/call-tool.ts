@@ -92,7 +92,7 @@ function called(run: RunState, call: ToolCall, actor: Actor, options: CallOption
     if (endsAfter(table.state, found.number, maker.number)) throw new ToolCircleError(call.name, found.id)
     callAsked(table.state, maker.number, found.number)
   }
-  table.turns.advance()
+  table.slots.advance()
   // If the maker has settled, nothing can wait for the calls that it makes now.
   if ((!found || found.state.course === 'asleep') && !(maker && !maker.settled)) halt.halted.throwIfAborted()
   if (found) return beginCall(run, found, actor, options).promise

@@ -45,7 +45,7 @@ export async function commitCalls(
     commit(run, entry, call.id, modelEnded)
     return beginCall(run, entry)
   })
-  table.turns.advance()
+  table.slots.advance()
   calls.warmUps.drop('the model did not request this call')
   const messages = await messagesOf(run, calls.awaited, failed >= 0 && made.size < requested.length)
   return messages.map((message, index) => inWordsOf(written[index], message))
@@ -88,7 +88,7 @@ async function messagesOf(run: RunState, entries: readonly CallEntry[], isEnded:
   } catch (error) {
     if (error instanceof RunStop) throw error
     abortCalls(run, error)
-    for (const entry of entries) if (entry.settled) calls.table.turns.close(entry)
+    for (const entry of entries) if (entry.settled) calls.table.slots.close(entry)
     await calls.idle()
     throw error
   }

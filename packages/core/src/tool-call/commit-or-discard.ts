@@ -143,7 +143,7 @@ export function abortCalls(run: RunState, reason: unknown): void {
   const stop = stopFor(run, reason)
   // After a conflict, another process has these calls in its checkpoint and decides about them.
   stopUndecided(run, stop, !stop && !(reason instanceof CheckpointConflictError))
-  calls.table.turns.advance()
+  calls.table.slots.advance()
   const entries = calls.entries()
   for (const { rest } of entries) rest?.fail(reason)
   calls.table.stop(entries, reason, config.grace)

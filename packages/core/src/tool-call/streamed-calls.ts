@@ -81,7 +81,7 @@ export function readerShown(run: RunState, written: ToolCall, sealed: boolean): 
   if (!sealed || sameCall(entry.call, call)) calls.events.show(entry)
   else {
     discard(run, entry, 'arguments_changed')
-    calls.table.turns.advance()
+    calls.table.slots.advance()
   }
 }
 
@@ -102,7 +102,7 @@ export function attemptOver(run: RunState, attempt: number, brokeOff: DiscardCau
     warmUps.drop('the response was interrupted', ids)
   }
   // Calls that it had requested and that have not begun no longer take part, so others may start.
-  table.turns.advance()
+  table.slots.advance()
   return early.length
 }
 
@@ -117,7 +117,7 @@ export function discardResponse(run: RunState, cause: DiscardCause): void {
   responseEnded(table.state)
   warmUps.drop('the model call failed')
   discardAll(run, cause)
-  table.turns.advance()
+  table.slots.advance()
 }
 
 /** Returns the reason for which the calls of a failed model call are discarded. The innermost error of core in the chain of causes decides. */
