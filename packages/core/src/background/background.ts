@@ -1,6 +1,8 @@
 /** Background tools: a call of such a tool has a result immediately, and its work, a separate call with the same id, continues in parallel with the run. */
 
 import { executeTool } from '../execution/execute-tool.ts'
+import { textMessage } from '../execution/result-message.ts'
+import { untilCallersCommitted, untilCommitted } from '../execution/wait-for-commit.ts'
 import { drive } from '../flow/flow.ts'
 import { unheard } from '../flow/unheard.ts'
 import {
@@ -19,9 +21,7 @@ import type { Result } from '../state/call-outcomes.ts'
 import type { RunState } from '../state/run.ts'
 import { abortCalls, callEnded } from '../tool-call/commit-or-discard.ts'
 import { cutOffResult } from '../tool-call/history-results.ts'
-import { errorMessage, NO_ANSWER, resultNotice, textMessage } from '../tool-call/no-result-message.ts'
-import { RunHost } from '../tool-call/run-host.ts'
-import { untilCallersCommitted, untilCommitted } from '../tool-call/wait-for-commit.ts'
+import { errorMessage, NO_ANSWER, resultNotice } from '../tool-call/no-result-message.ts'
 import { boundedResult } from '../vocabulary/call-limits.ts'
 import { checkedInput, checkedOf, withChecked } from '../vocabulary/checked-input.ts'
 import type { CheckpointError } from '../vocabulary/checkpoint-errors.ts'
@@ -180,7 +180,7 @@ async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMessage> {
 }
 
 async function execute(run: RunState, entry: CallEntry): Promise<Result> {
-  const flow = executeTool(new RunHost(run, entry), entry, entry.call, entry.parent)
+  const flow = executeTool(run, entry, entry.call, entry.parent)
   const given = drive(flow, (event) => run.calls.events.yielded(entry, event))
   try {
     return { message: await Promise.race([given, entry.abandoned.promise]) }

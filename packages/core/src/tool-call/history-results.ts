@@ -1,5 +1,6 @@
 /** Makes the result messages of calls for the history, also for calls without a result. */
 
+import { textMessage } from '../execution/result-message.ts'
 import { wasEntered } from '../machine/call.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { Result } from '../state/call-outcomes.ts'
@@ -8,7 +9,7 @@ import { resolveAliases } from '../vocabulary/aliases.ts'
 import { sameCall } from '../vocabulary/canonical.ts'
 import { freeze } from '../vocabulary/history.ts'
 import type { ToolCall, ToolMessage, UserMessage } from '../vocabulary/message.ts'
-import { cancelledText, cutOffText, resultNotice, textMessage } from './no-result-message.ts'
+import { cancelledText, cutOffText, resultNotice } from './no-result-message.ts'
 import { insideText, stoppedInside } from './stopped-calls.ts'
 
 /** Returns the result of each call, or a message that states how far it came. Emits the end of each call that the reader has not seen. */
