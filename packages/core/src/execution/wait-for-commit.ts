@@ -14,6 +14,17 @@ export interface Waiter {
   readonly signals?: readonly AbortSignal[]
 }
 
+/** Before an execution acts: an inner call waits for its own commit. Every call waits for the commit of the calls outside its run. */
+export function untilMayAct(
+  run: RunState,
+  entry: CallEntry,
+  { effect, mayBeEarly }: Judgement,
+  signals: readonly AbortSignal[],
+): Promise<void> | undefined {
+  if (!entry.maker || !entry.provisional || mayBeEarly) return untilCallersCommitted(run, signals, effect)
+  return untilCommitted(run, entry, { call: entry, signals }).then(() => untilCallersCommitted(run, signals, effect))
+}
+
 /**
  * Resolves when a call is committed. Throws when it is discarded, when it or the waiting call is aborted, and when the run pauses. No
  * commit follows a pause, so the waiting call then stops with the run.
@@ -27,17 +38,6 @@ export async function untilCommitted({ halt, config }: RunState, entry: CallEntr
     throw error
   }
   if (entry.discarded) throw new ToolDiscardedError(entry.call.id, entry.discarded)
-}
-
-/** Before an execution acts: an inner call waits for its own commit. Every call waits for the commit of the calls outside its run. */
-export function untilMayAct(
-  run: RunState,
-  entry: CallEntry,
-  { effect, mayBeEarly }: Judgement,
-  signals: readonly AbortSignal[],
-): Promise<void> | undefined {
-  if (!entry.maker || !entry.provisional || mayBeEarly) return untilCallersCommitted(run, signals, effect)
-  return untilCommitted(run, entry, { call: entry, signals }).then(() => untilCallersCommitted(run, signals, effect))
 }
 
 /**

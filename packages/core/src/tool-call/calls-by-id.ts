@@ -74,10 +74,9 @@ function madeCall(
   callId: string,
   within: CallEntry | undefined,
 ): CallEntry | PastCall | undefined {
-  const { table } = calls
   for (let at = within; at; at = at.maker) {
-    const made = at.id === callId || at.call.id === callId ? at : (table.get(callId, at) ?? table.past(callId, at))
+    const made = at.id === callId || at.call.id === callId ? at : (calls.get(callId, at) ?? calls.past(callId, at))
     if (made) return made
   }
-  return table.get(callId) ?? table.past(callId) ?? table.latest(callId)
+  return calls.get(callId) ?? calls.past(callId) ?? calls.latest(callId)
 }

@@ -43,7 +43,7 @@ export function settledOf(run: RunState, calls: readonly ToolCall[]): ToolMessag
 
 /** The results of background work that the model has not read, as messages. Work without a result gets one that states how far it came. */
 export function unreadResults(run: RunState): UserMessage[] {
-  const unread = run.calls.table.works().filter(({ state }) => !state.work?.isRead && !state.work?.isHandedOver)
+  const unread = run.calls.works().filter(({ state }) => !state.work?.isRead && !state.work?.isHandedOver)
   return unread.map((entry) => freeze(resultNotice(outcome(run, entry.call, entry))))
 }
 
