@@ -1,7 +1,6 @@
 /** Runs a tool without an agent, with the same input check, limits and span. */
 
 import { executeTool } from './execution/execute-tool.ts'
-import type { Host } from './execution/tool-host.ts'
 import { drive } from './flow/flow.ts'
 import { follow } from './flow/follow.ts'
 import { unheard } from './flow/unheard.ts'
@@ -18,7 +17,6 @@ import { checkOptions, checkSignal, checkTime } from './vocabulary/option-checks
 import type { TelemetryOptions } from './vocabulary/telemetry-options.ts'
 import type { Tool } from './vocabulary/tool.ts'
 import { checkExecute, checkLimits } from './vocabulary/tool-checks.ts'
-import { UnknownToolError } from './vocabulary/tool-errors.ts'
 import type { Progress, ToolStatus } from './vocabulary/tool-status.ts'
 
 /** The options of `runTool`. */
@@ -119,7 +117,8 @@ async function work<Output>(
     const userContext = new UserContext(options.context)
     const checking = userContext.check([tool])
     if (checking) await Promise.race([checking, entry.abandoned.promise])
-    const flow = executeTool(hostOf<Output>(options, observed, userContext), entry, entry.call, entry.parent)
+    const by = { telemetry: observed, userContext, config: { grace }, timeout: options.timeout }
+    const flow = executeTool(by, entry, entry.call, entry.parent)
     const given = await Promise.race([
       drive(flow, (progress) => {
         // Without this check the generator would continue after the abort.
@@ -130,7 +129,7 @@ async function work<Output>(
     ])
     entry.signal.throwIfAborted()
     ok = true
-    return given
+    return given.output as Output
   } catch (error) {
     throw entry.signal.aborted ? entry.signal.reason : error
   } finally {
@@ -138,19 +137,6 @@ async function work<Output>(
     entry.settle({})
     entry.status.end(endState(entry, ok))
     observed.ended(entry)
-  }
-}
-
-/** The result of a stand-alone tool is its output, unchanged. */
-function hostOf<Output>({ timeout, grace }: Options, telemetry: Telemetry, userContext: UserContext): Host<Output> {
-  return {
-    telemetry,
-    userContext,
-    messages: Object.freeze([]),
-    grace,
-    timeout,
-    resultOf: (_call, _tool, output) => output as Output,
-    unknown: (call) => Promise.reject(new UnknownToolError(call.name, [])),
   }
 }
 

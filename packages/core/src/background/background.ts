@@ -1,6 +1,8 @@
 /** Background tools: a call of such a tool has a result immediately, and its work, a separate call with the same id, continues in parallel with the run. */
 
 import { executeTool } from '../execution/execute-tool.ts'
+import { textMessage } from '../execution/result-message.ts'
+import { untilCallersCommitted, untilCommitted } from '../execution/wait-for-commit.ts'
 import { drive } from '../flow/flow.ts'
 import { unheard } from '../flow/unheard.ts'
 import {
@@ -19,9 +21,7 @@ import type { Result } from '../state/call-outcomes.ts'
 import type { RunState } from '../state/run.ts'
 import { abortCalls, callEnded } from '../tool-call/commit-or-discard.ts'
 import { cutOffResult } from '../tool-call/history-results.ts'
-import { errorMessage, NO_ANSWER, resultNotice, textMessage } from '../tool-call/no-result-message.ts'
-import { RunHost } from '../tool-call/run-host.ts'
-import { untilCallersCommitted, untilCommitted } from '../tool-call/wait-for-commit.ts'
+import { errorMessage, NO_ANSWER, resultNotice } from '../tool-call/no-result-message.ts'
 import { boundedResult } from '../vocabulary/call-limits.ts'
 import { checkedInput, checkedOf, withChecked } from '../vocabulary/checked-input.ts'
 import type { CheckpointError } from '../vocabulary/checkpoint-errors.ts'
@@ -48,24 +48,24 @@ export async function* startWork(run: RunState, entry: CallEntry, tool: Tool, ca
 
 /** Returns the work of a call with this id; the latest if there are several. */
 export function latestWork({ calls }: RunState, callId: string): CallEntry | undefined {
-  return calls.table.works().findLast(({ id }) => id === callId)
+  return calls.works().findLast(({ id }) => id === callId)
 }
 
 /** The work of this call. */
 export function workOf({ calls }: RunState, { key }: CallEntry): CallEntry | undefined {
-  return calls.table.works().find((work) => work.key === key)
+  return calls.works().find((work) => work.key === key)
 }
 
 /** Returns the result of work, if it has one. It then counts as read by the model. */
 export function readResult({ calls }: RunState, work: CallEntry): ToolMessage | undefined {
   const message = resultOf(work)
-  if (message) resultRead(calls.table.state, work.number)
+  if (message) resultRead(calls.state, work.number)
   return message
 }
 
 /** The results that the model has not read, as separate messages, because their calls were answered when they began. */
 export function deliverResults(run: RunState): UserMessage[] {
-  const { state } = run.calls.table
+  const { state } = run.calls
   const unread = unreadWorks(state)
   for (const { number } of unread) resultRead(state, number)
   return entriesOf(run, unread).flatMap(({ message }) => (message ? [resultNotice(message)] : []))
@@ -73,13 +73,13 @@ export function deliverResults(run: RunState): UserMessage[] {
 
 /** Throws to stop the run if an agent that works in the background asks a question. The run stops at its next safe point. */
 export function stopIfAsked(run: RunState): void {
-  throwStop(run, stoppedWork(run.calls.table.state))
+  throwStop(run, stoppedWork(run.calls.state))
 }
 
 /** Called when an answer may be final. Resolves when no work is running that must end first. Throws if the run has to stop before. */
 export async function untilAnswerMayBeAccepted(run: RunState): Promise<void> {
   const { halt, signal, calls } = run
-  const { state } = calls.table
+  const { state } = calls
   const cancelled = halt.untilCancelled()
   let due = workBeforeAnswer(state, halt.state)
   for (; due.is === 'wait'; due = workBeforeAnswer(state, halt.state))
@@ -93,7 +93,7 @@ export async function untilAnswerMayBeAccepted(run: RunState): Promise<void> {
 
 /** Called when the run has its answer: detached work continues, and the caller gets it and all results that the model has not read. */
 export function handOver(run: RunState): BackgroundHandle[] {
-  const handed = entriesOf(run, worksHandedOver(run.calls.table.state))
+  const handed = entriesOf(run, worksHandedOver(run.calls.state))
   for (const entry of own(run)) if (awaitsResume(entry)) run.calls.events.workEnded(entry)
   return handed.map(handleOf)
 }
@@ -118,15 +118,15 @@ export function resumeWork(run: RunState, entry: CallEntry): void {
 }
 
 function entriesOf({ calls }: RunState, works: readonly Work[]): CallEntry[] {
-  return works.flatMap(({ number }) => calls.table.of(number) ?? [])
+  return works.flatMap(({ number }) => calls.of(number) ?? [])
 }
 
 function own(run: RunState): CallEntry[] {
-  return entriesOf(run, ownWorks(run.calls.table.state))
+  return entriesOf(run, ownWorks(run.calls.state))
 }
 
 function throwStop({ calls }: RunState, work: Work | undefined): void {
-  const stopped = work && calls.table.of(work.number)?.stopped
+  const stopped = work && calls.of(work.number)?.stopped
   if (stopped) throw stopped
 }
 
@@ -134,7 +134,7 @@ function throwStop({ calls }: RunState, work: Work | undefined): void {
 function begin(run: RunState, entry: CallEntry, call: ToolCall): void {
   if (workOf(run, entry)) return
   const { key, id, tool, state, parent, requestedIn } = entry
-  const work = new CallEntry(run.calls.table, {
+  const work = new CallEntry(run.calls, {
     key,
     call: withChecked(freeze({ ...call, id }), checkedOf(call)),
     tool,
@@ -180,7 +180,7 @@ async function makeWork(run: RunState, entry: CallEntry): Promise<ToolMessage> {
 }
 
 async function execute(run: RunState, entry: CallEntry): Promise<Result> {
-  const flow = executeTool(new RunHost(run, entry), entry, entry.call, entry.parent)
+  const flow = executeTool(run, entry, entry.call, entry.parent)
   const given = drive(flow, (event) => run.calls.events.yielded(entry, event))
   try {
     return { message: await Promise.race([given, entry.abandoned.promise]) }

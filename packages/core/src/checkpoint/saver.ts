@@ -6,8 +6,7 @@ import { recently } from '../flow/grace.ts'
 import { unheard } from '../flow/unheard.ts'
 import { isEnding, isLost } from '../machine/halt.ts'
 import type { CallEntry } from '../state/call-entry.ts'
-import type { RunState } from '../state/run.ts'
-import type { Saver, Undos } from '../state/saver.ts'
+import type { RunState, Saver, Undos } from '../state/run.ts'
 import { CheckpointConflictError, type CheckpointError, CheckpointStoreError } from '../vocabulary/checkpoint-errors.ts'
 import { loaded } from '../vocabulary/checkpoint-store.ts'
 import type { Checkpoint, SavedUndo } from '../vocabulary/saved-run.ts'
@@ -23,9 +22,9 @@ interface WaitingSave {
   checkpoint?: Checkpoint
 }
 
-export class RunSaver implements Saver<CallEntry> {
+export class RunSaver implements Saver {
   revision = 0
-  readonly undos: Undos<CallEntry>
+  readonly undos: Undos
   /** The outermost run. */
   readonly #run: RunState
   /** Ends when the last save has ended. After a conflict it rejects, so that nothing more is saved. */
@@ -176,7 +175,7 @@ export function asStoreError(id: string, cause: unknown): CheckpointError {
 }
 
 /** Stores each undo of a run before it begins, so that no resume repeats it and a resume can report it. */
-class RunUndos implements Undos<CallEntry> {
+class RunUndos implements Undos {
   /** The outermost run. */
   readonly #run: RunState
   readonly #saver: RunSaver

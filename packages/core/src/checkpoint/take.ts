@@ -62,11 +62,11 @@ function stateOf(run: RunState, status: Checkpoint['status']): State {
     calls: unclaimed?.calls ?? entriesOf(run, isLast).map((entry) => savedCallOf(entry, isLast || saver.startsNothing)),
     // The outermost run has the undos of all runs. A run that ends or stops waits for them first.
     undos: unclaimed?.undos ?? (isLast || !run.isOutermost ? [] : saver.undos.save()),
-    spentKeys: unlessEmpty(run.calls.table.spentKeys(run.steps.state.current?.number)),
+    spentKeys: unlessEmpty(run.calls.spentKeys(run.steps.state.current?.number)),
     spentIds: unlessEmpty(spentIdsOf(run)),
     tools: unclaimed?.tools ?? run.setup.tools.map(({ name }) => name),
     questions: run.questions.save(),
-    values: run.values.save(),
+    values: Object.fromEntries(run.values),
     sent: run.inbox.messages,
     unknown: run.unknown,
     abandoned: run.calls.abandoned,
@@ -89,7 +89,7 @@ function interruptsOf(run: RunState): PendingInterrupt[] {
 }
 
 function questionsOfCalls(run: RunState): PendingInterrupt[] {
-  const entries = [...run.calls.entries(), ...run.calls.table.works()]
+  const entries = [...run.calls.entries(), ...run.calls.works()]
   return inCallOrder(run, entries.filter(isOpen)).flatMap((entry) => questionsOf(run, entry))
 }
 
@@ -138,8 +138,8 @@ function stepsOf({ history, steps }: RunState, status: Checkpoint['status']): St
 
 function entriesOf({ calls, steps }: RunState, isLast: boolean): CallEntry[] {
   const step = steps.state.current?.number
-  const saved = calls.entries().filter(({ state }) => isSaved(calls.table.state, state, step, isLast))
-  return [...saved, ...calls.table.works()]
+  const saved = calls.entries().filter(({ state }) => isSaved(calls.state, state, step, isLast))
+  return [...saved, ...calls.works()]
 }
 
 function savedCallOf(entry: CallEntry, isLast: boolean): Unwritten<SavedCall> {

@@ -5,62 +5,71 @@ import { cancelable, type Flow } from '../flow/flow.ts'
 import { follow, throwIfAborted, wrapLeft } from '../flow/follow.ts'
 import { timer } from '../flow/grace.ts'
 import { hasAbandoned, isEntered, nextInvocation } from '../machine/call.ts'
-import { attemptCounted, executionWanted, movedTo } from '../machine/decide-call.ts'
+import { attemptCounted, executionWanted, movedTo, recalled } from '../machine/decide-call.ts'
+import { knownFor } from '../machine/invocation.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { Execution } from '../state/call-outcomes.ts'
+import type { RunState } from '../state/run.ts'
 import { canonical } from '../vocabulary/canonical.ts'
-import { AgentError, RunStop } from '../vocabulary/errors.ts'
+import { AgentError, messageOf, RunStop } from '../vocabulary/errors.ts'
 import { copyOfJson } from '../vocabulary/frozen.ts'
-import type { ToolCall } from '../vocabulary/message.ts'
-import { ToolTimeoutError } from '../vocabulary/tool-errors.ts'
+import { freeze } from '../vocabulary/history.ts'
+import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
+import type { Outcome } from '../vocabulary/saved-run.ts'
+import { OutcomeUnknownError, ToolTimeoutError } from '../vocabulary/tool-errors.ts'
 import type { Progress } from '../vocabulary/tool-status.ts'
+import type { NoRun } from './tool-context.ts'
 import { type InSlot, runFunction } from './tool-function.ts'
-import type { Host } from './tool-host.ts'
 
 /**
  * Executes a tool once. If a wrap closes the flow before its end, only this execution is aborted, with the reason that `why` returns; the call is
  * not. If the function is still running after the grace time, it is abandoned and its slot becomes free, so that the next execution need not wait for
  * it.
  */
-export function executeTool<Result>(
-  host: Host<Result>,
+export function executeTool(
+  by: RunState | NoRun,
   entry: CallEntry,
   call: ToolCall,
   parent: Context,
   why: () => unknown = wrapLeft,
-): Flow<Progress, Result> {
+): Flow<Progress, ToolMessage> {
   const own = new AbortController()
   const { signal } = own
-  const unstarted = [entry.signal, signal, ...(host.halted ? [host.halted] : [])]
+  const run = 'calls' in by ? by : undefined
+  // An inner call is part of work that has already started, so a halt does not stop it.
+  const halted = run && !entry.maker ? [run.halt.halted] : []
+  const unstarted = [entry.signal, signal, ...halted]
   const invocation = nextInvocation(entry.state, inputOf(entry, call))
   entry.decide(executionWanted(entry.state, invocation))
-  const flow = takeSlot({ host, entry, call, invocation, parent, own, signal, unstarted })
+  // Background work may begin in a later step than its call.
+  const messages = run ? (run.steps.asked ?? run.history.messages) : Object.freeze([])
+  const flow = takeSlot({ by, run, messages, entry, call, invocation, parent, own, signal, unstarted })
   return cancelable(flow, () => own.abort(why()))
 }
 
-type Wanted<Result> = Omit<InSlot<Result>, 'slot' | 'requestedAt' | 'early' | 'queued'>
+type Wanted = Omit<InSlot, 'slot' | 'requestedAt' | 'early' | 'queued'>
 
-async function* takeSlot<Result>(wanted: Wanted<Result>): Flow<Progress, Result> {
-  const { host, entry, invocation, own, signal, unstarted } = wanted
-  const known = host.known?.(invocation)
-  if (known) return known()
+async function* takeSlot(wanted: Wanted): Flow<Progress, ToolMessage> {
+  const { by, entry, invocation, own, signal, unstarted } = wanted
+  const known = recall(wanted)
+  if (known) return again(known, entry.call.name)
   const { provisional: early } = entry
-  const { turns } = entry.table
+  const { slots } = entry.table
   const { requestedAt } = entry.state
   const wantedSince = performance.now()
-  const slot = await turns.take(entry, invocation, unstarted)
+  const slot = await slots.take(entry, invocation, unstarted)
   const queued = (performance.now() - wantedSince) / 1000
   const place = { ...wanted, slot, requestedAt, early, queued }
   let late: ReturnType<typeof timer>
   // The time limit has passed, or the wrap has ended: the inner calls of this execution are cut off with it.
   const left = () => {
     if (entry.signal.aborted) return
-    for (const child of madeIn(place)?.children ?? []) child.abort(signal.reason, host.grace)
-    late = timer(host.grace, () => {
+    for (const child of madeIn(place)?.children ?? []) child.abort(signal.reason, by.config.grace)
+    late = timer(by.config.grace, () => {
       ended(place)
       noteCutOff(place)
       entry.decide(movedTo(entry.state, invocation, 'abandoned'))
-      turns.free(slot)
+      slots.free(slot)
     })
   }
   // Not `AbortSignal.any`, which adds work for the garbage collector with each execution.
@@ -72,29 +81,54 @@ async function* takeSlot<Result>(wanted: Wanted<Result>): Flow<Progress, Result>
     throwIfAborted(unstarted)
     const result = yield* inSpan(place)
     const error = timedOut(place)
-    host.came?.(invocation, error ? { error } : { result })
+    noteOutcome(place, error, error ? undefined : result)
     return result
   } catch (thrown) {
     const error = timedOut(place) ?? thrown
-    if (!answersAbort(error, signal.aborted)) host.came?.(invocation, { error })
-    if (thrown instanceof AgentError && !(thrown instanceof RunStop)) turns.threw(slot)
+    if (!answersAbort(error, signal.aborted)) noteOutcome(place, error)
+    if (thrown instanceof AgentError && !(thrown instanceof RunStop)) slots.threw(slot)
     throw thrown
   } finally {
     unfollow()
     signal.removeEventListener('abort', left)
     clearTimeout(late)
     noteCutOff(place)
-    turns.free(slot)
+    slots.free(slot)
   }
 }
 
+/** The outcome of the execution in an earlier process, if it is known. It is not repeated. */
+function recall({ entry, invocation }: Wanted): Outcome | undefined {
+  const known = entry.outcomes.before(knownFor(entry.state, invocation))
+  if (known && entry.decide(recalled(entry.state, invocation))) entry.outcomes.add(invocation, known)
+  return known
+}
+
+function again(known: Outcome, tool: string): ToolMessage {
+  if ('message' in known) return freeze({ ...known.message, name: tool })
+  throw known.timeout === undefined ? new Error(known.error) : new ToolTimeoutError(tool, known.timeout)
+}
+
+/** Records the outcome, unless it is an error that ends the run. */
+function noteOutcome({ run, entry, invocation }: InSlot, error: unknown, message?: ToolMessage): void {
+  if (error instanceof AgentError) return
+  if (error instanceof OutcomeUnknownError) run?.mayHaveHappened(entry.id)
+  if (entry.decide(movedTo(entry.state, invocation, 'ended')))
+    entry.outcomes.add(invocation, message ? { message } : thrown(error, entry.call.name))
+}
+
+function thrown(error: unknown, tool: string): Outcome {
+  const isLimit = error instanceof ToolTimeoutError && error.tool === tool
+  return { error: messageOf(error), ...(isLimit && { timeout: error.timeout }) }
+}
+
 /** The execution in the call's entry, until its span ends. */
-function madeIn<Result>({ entry, invocation }: InSlot<Result>): Execution | undefined {
+function madeIn({ entry, invocation }: InSlot): Execution | undefined {
   return entry.executions.find((one) => one.invocation === invocation)
 }
 
 /** Called when the function has ended, or when nothing waits for it any more. */
-function ended<Result>(place: InSlot<Result>, thrown?: unknown): void {
+function ended(place: InSlot, thrown?: unknown): void {
   const execution = madeIn(place)
   if (!execution) return
   execution.ended = performance.now()
@@ -104,16 +138,16 @@ function ended<Result>(place: InSlot<Result>, thrown?: unknown): void {
 }
 
 /** Called when nothing waits for the function any more. If its wrap ended before it had an outcome, it may have happened. */
-function noteCutOff<Result>(place: InSlot<Result>): void {
-  const { host, entry, invocation, signal } = place
+function noteCutOff(place: InSlot): void {
+  const { entry, invocation, signal } = place
   if (signal.aborted && !entry.signal.aborted && isEntered(entry.state, invocation))
-    host.came?.(invocation, { error: timedOut(place) ?? new Error(CUT_OFF) })
+    noteOutcome(place, timedOut(place) ?? new Error(CUT_OFF))
 }
 
 const CUT_OFF = 'The call was cut off before its result was known: its effect may have happened.'
 
 /** Returns the error of the time limit that stopped only this execution, if there is one. It is the outcome, even if the function ends later. */
-function timedOut<Result>({ entry, invocation, signal }: InSlot<Result>): ToolTimeoutError | undefined {
+function timedOut({ entry, invocation, signal }: InSlot): ToolTimeoutError | undefined {
   const reason: unknown = signal.reason
   const isOwn = reason instanceof ToolTimeoutError && reason !== entry.signal.reason
   return isOwn && isEntered(entry.state, invocation) ? reason : undefined
@@ -125,9 +159,9 @@ function answersAbort(error: unknown, aborted: boolean): boolean {
 }
 
 /** Runs the function in its span. The span ends when the call is committed or discarded, with the time at which the function settled. */
-function inSpan<Result>(place: InSlot<Result>): Flow<Progress, Result> {
-  const { host, entry, call, parent, invocation, signal, early, queued } = place
-  return host.telemetry.aroundFlow<'execution', Progress, Result>('execution', parent, {
+function inSpan(place: InSlot): Flow<Progress, ToolMessage> {
+  const { by, entry, call, parent, invocation, signal, early, queued } = place
+  return by.telemetry.aroundFlow<'execution', Progress, ToolMessage>('execution', parent, {
     begin: () => {
       entry.decide(attemptCounted(entry.state, invocation, 1))
       return { call: entry, input: call.input, attempt: entry.state.attempts, early }

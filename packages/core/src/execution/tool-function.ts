@@ -6,41 +6,40 @@ import type { Flow } from '../flow/flow.ts'
 import { throwIfAborted } from '../flow/follow.ts'
 import { recently, timer, unlessAborted } from '../flow/grace.ts'
 import { executionOf, hasAbandoned } from '../machine/call.ts'
-import { attemptCounted, marked, movedTo } from '../machine/decide-call.ts'
+import { attemptCounted, executionAsked, marked, movedTo } from '../machine/decide-call.ts'
 import { isWithin, judgeCall } from '../state/call-effect.ts'
-import type { CallEntry } from '../state/call-entry.ts'
 import type { Execution } from '../state/call-outcomes.ts'
-import type { Given } from '../state/rest.ts'
-import type { Slot } from '../state/turns.ts'
+import type { RunState } from '../state/run.ts'
+import type { Slot } from '../state/slots.ts'
 import { noteEffect } from '../telemetry/around.ts'
-import { branded, hasClass } from '../vocabulary/brand.ts'
-import { checkedInput, checkedOf, described } from '../vocabulary/checked-input.ts'
+import { hasClass } from '../vocabulary/brand.ts'
+import { shownName } from '../vocabulary/call-limits.ts'
+import { checkedInput, checkedOf } from '../vocabulary/checked-input.ts'
 import { conflictOf } from '../vocabulary/copies.ts'
 import { changesNothing } from '../vocabulary/effect.ts'
-import { inWords, RunAbortedError, RunStop } from '../vocabulary/errors.ts'
+import { RunAbortedError, RunStop } from '../vocabulary/errors.ts'
 import { copyOfJson } from '../vocabulary/frozen.ts'
-import { Interrupt, interrupt } from '../vocabulary/interrupt.ts'
-import { asJson, isRecord } from '../vocabulary/json.ts'
-import type { Json, ToolCall } from '../vocabulary/message.ts'
+import { freeze } from '../vocabulary/history.ts'
+import { Interrupt } from '../vocabulary/interrupt.ts'
+import { isRecord } from '../vocabulary/json.ts'
+import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import type { Invocation } from '../vocabulary/saved-run.ts'
-import type { NeedsContext, Tool, ToolContext } from '../vocabulary/tool.ts'
-import { ToolTimeoutError } from '../vocabulary/tool-errors.ts'
+import type { Tool } from '../vocabulary/tool.ts'
+import { ToolTimeoutError, UnknownToolError } from '../vocabulary/tool-errors.ts'
 import { NO_PROGRESS, type Progress } from '../vocabulary/tool-status.ts'
 import { givenOf } from './needs.ts'
-import type { Host } from './tool-host.ts'
+import { resultMessage, textMessage } from './result-message.ts'
+import { answerOf, type Surroundings, toolContext } from './tool-context.ts'
+import { untilMayAct } from './wait-for-commit.ts'
 
 /** An execution that has its slot. */
-export interface InSlot<Result> {
-  readonly host: Host<Result>
-  readonly entry: CallEntry
+export interface InSlot extends Surroundings {
   readonly call: ToolCall
   readonly invocation: Invocation
   /** The parent of its span. */
   readonly parent: Context
   /** Aborts only this execution. */
   readonly own: AbortController
-  /** The signal of this execution. While it is running it also aborts with its call. */
-  readonly signal: AbortSignal
   /** Signals that stop an execution before its function is called: its own, that of its call, and that of a halted run. */
   readonly unstarted: readonly AbortSignal[]
   readonly slot: Slot
@@ -51,10 +50,10 @@ export interface InSlot<Result> {
   readonly queued: number
 }
 
-export async function* runFunction<Result>(place: InSlot<Result>, execution: Execution): Flow<Progress, Result> {
-  const { host, entry, call, invocation, signal } = place
+export async function* runFunction(place: InSlot, execution: Execution): Flow<Progress, ToolMessage> {
+  const { run, entry, call, invocation, signal } = place
   const { tool } = entry
-  if (!tool) return await host.unknown(call)
+  if (!tool) return await unknownTool(run, call)
   const whole = entry.rest ? undefined : await checkedInput(tool, call)
   const given = entry.rest ? await entry.rest.given(entry, call) : givenOf(tool, whole)
   signal.throwIfAborted()
@@ -73,9 +72,10 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
     }
     throw error
   }
-  begins(place, execution)
-  if (tool.execute) host.entered?.(execution.attempt)
-  const context = contextOf(place, execution, tool, given)
+  if (execution.attempt === 1) execution.lag = (performance.now() - place.requestedAt) / 1000
+  entry.status.begin()
+  if (tool.execute) run?.calls.events.emit(entry, { type: 'tool-entered', attempt: execution.attempt })
+  const context = toolContext(place, execution, tool, given)
   const limit = timeLimit(place, tool)
   // A copy for the undo, because the function may change its own input.
   const input = tool.compensate ? copyOfJson(given.input) : given.input
@@ -88,10 +88,10 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
       entry.done = { input, output }
       if (tool.compensate) entry.decide(marked(entry.state, 'isDone'))
     }
-    return host.resultOf(call, tool, output)
+    return resultOf(place, tool, output)
   } catch (thrown) {
     const error = entry.parkedBy ?? ((hasClass(thrown, 'AgentError') && conflictOf(thrown)) || thrown)
-    host.threw?.(error, invocation)
+    asked(place, error)
     throw error
   } finally {
     limit.over()
@@ -99,28 +99,27 @@ export async function* runFunction<Result>(place: InSlot<Result>, execution: Exe
   }
 }
 
-function judge<Result>(place: InSlot<Result>, { open }: Execution, tool: Tool, input: unknown): void {
-  const { host, entry, invocation } = place
+function judge({ run, entry, invocation }: InSlot, { open }: Execution, tool: Tool, input: unknown): void {
   const { problem, ...does } = judgeCall(tool, input)
-  if (problem !== undefined) host.warn?.(`what ${tool.name} does: ${problem}`)
+  const message = `what ${tool.name} does: ${problem}`
+  if (problem !== undefined) run?.calls.events.warn(entry, { code: 'effect-failed', message, source: 'core' })
   const mayBeEarly = entry.most.allow?.(input, entry.call.input) !== false && isWithin(does, entry.most)
   entry.decide(movedTo(entry.state, invocation, 'judged', { ...does, mayBeEarly }))
   noteEffect(open, does.effect)
 }
 
 /** Resolves when the execution has its turn and this is saved. From then on the call may have happened. */
-async function admitted<Result>(place: InSlot<Result>, execution: Execution): Promise<void> {
-  const { host, entry, invocation, slot, unstarted } = place
+async function admitted(place: InSlot, execution: Execution): Promise<void> {
+  const { run, entry, invocation, slot, unstarted } = place
   const checked = performance.now()
   const does = executionOf(entry.state, invocation)?.judgement
-  const commit = does && host.waitForCommit?.(does, unstarted)
+  const commit = run && does && untilMayAct(run, entry, does, unstarted)
   if (commit) await commit
-  await entry.table.turns.begin(slot, unstarted)
+  await entry.table.slots.begin(slot, unstarted)
   execution.started = performance.now()
   execution.queued += (execution.started - checked) / 1000
-  const { save } = host
-  if (!save || changesNothing(does?.effect)) return
-  const saved = recently(save)
+  if (!run?.saver.isOn || changesNothing(does?.effect)) return
+  const saved = recently(() => run.saver.now())
   await unlessAborted(saved, unstarted).catch((error) => {
     if (!goesOn(place)) throw error
     return unlessAborted(saved, [entry.signal, place.signal])
@@ -128,9 +127,9 @@ async function admitted<Result>(place: InSlot<Result>, execution: Execution): Pr
 }
 
 /** Whether background work goes on although its run pauses: its call has its result, and the pause waits for it. */
-function goesOn<Result>({ host, entry, signal }: InSlot<Result>): boolean {
+function goesOn({ run, entry, signal }: InSlot): boolean {
   const isStopped = entry.signal.aborted || signal.aborted
-  return entry.state.work !== undefined && host.halted?.reason instanceof Interrupt && !isStopped
+  return entry.state.work !== undefined && run?.halt.halted.reason instanceof Interrupt && !isStopped
 }
 
 /** Whether the run, or an outer run that aborted it, stops for a resume. */
@@ -138,63 +137,31 @@ function isStop(error: unknown): boolean {
   return error instanceof RunStop || (error instanceof RunAbortedError && isStop(error.cause))
 }
 
-function begins<Result>({ entry, requestedAt }: InSlot<Result>, execution: Execution): void {
-  if (execution.attempt === 1) execution.lag = (performance.now() - requestedAt) / 1000
-  entry.status.begin()
+/** The result of a call of no tool of the run, or of one that the request did not offer. */
+async function unknownTool(run: RunState | undefined, call: ToolCall): Promise<ToolMessage> {
+  if (run?.calls.isUnoffered(call)) throw new Error(`Not run: ${shownName(call.name)} is not available in this step.`)
+  const answer = call.name === '' ? undefined : await run?.config.unknownTool?.(call)
+  if (answer !== undefined) return freeze(textMessage(call, answer, false))
+  throw new UnknownToolError(call.name, run?.setup.tools.map(({ name }) => name) ?? [])
 }
 
-function contextOf<Result>(
-  { host, entry, signal }: InSlot<Result>,
-  execution: Execution,
-  tool: Tool,
-  { rest }: Given,
-): ToolContext & Partial<NeedsContext<unknown>> {
-  const run = host.viewOf?.({ context: execution.open.context, source: tool.name, call: entry, execution })
-  // What the tool starts with this signal, outside its run, is part of this call if others wait for its slot.
-  if (entry.seat || entry.maker || entry.caller) branded('call', signal, entry)
-  const context = {
-    callId: entry.call.id,
-    idempotencyKey: entry.key,
-    attempt: execution.attempt,
-    answers: host.answers?.() ?? [],
-    messages: host.messages,
-    signal,
-    ...(tool.context && { context: host.userContext.checked.get(tool.context)?.value }),
-    ...(run && { run }),
-    ...(entry.warmUp && { warmed: entry.warmUp.use() }),
-  }
-  if (!rest) return context
-  execution.wait = rest
-  entry.status.waits(rest)
-  // Defined only here: a getter on every context would give each one its own hidden class, which would keep the call in memory until a full garbage
-  // collection.
-  return Object.defineProperty({ ...context, rest: rest.promise }, 'idempotencyKey', { get: () => entry.key })
+/** What `runTool` returns is not for a model, so it stays as it is. */
+function resultOf({ run, call }: InSlot, tool: Tool, output: unknown): ToolMessage {
+  if (run) return freeze(resultMessage(call, tool, output, run.config.outputLimits))
+  return { role: 'tool', callId: call.id, name: call.name, content: [], output }
 }
 
-function timeLimit<Result>({ host, own, signal }: InSlot<Result>, tool: Tool): TimeLimit {
-  const { grace, timeout: ms = tool.timeout } = host
-  return new TimeLimit({ tool: tool.name, ms, grace, signal, abort: (reason) => own.abort(reason) })
+/** Records a question that the function asked, or that came from a call which it made. The execution starts again only after its own question. */
+function asked({ run, entry, invocation }: InSlot, thrown: unknown): void {
+  if (!(thrown instanceof Interrupt) || entry.isStoppedBy(thrown)) return
+  if (!entry.asks(thrown)) run?.measure(thrown, entry)
+  entry.ask(thrown)
+  entry.decide(executionAsked(entry.state, invocation))
 }
 
-/**
- * Returns the caller's answer, as the tool's `output` schema returns it.
- *
- * @throws {Interrupt} There is no answer yet; the payload is the call.
- * @throws {TypeError} The schema no longer accepts the answer, although it did when the run was resumed. The model reads this error.
- */
-export async function answerOf(
-  tool: Tool,
-  { type, id, name, input }: ToolCall,
-  answers: readonly Json[],
-): Promise<unknown> {
-  const answer = answers.at(-1)
-  if (answer === undefined) throw interrupt({ type, id, name, input: asJson(input, 'the input') })
-  if (!tool.output) return answer
-  const checked = await tool.output['~standard'].validate(answer)
-  if (!checked.issues) return checked.value
-  throw new TypeError(
-    `the answer for ${tool.name} does not match its output schema: ${inWords(checked.issues.map(described))}`,
-  )
+function timeLimit({ by, own, signal }: InSlot, tool: Tool): TimeLimit {
+  const ms = ('timeout' in by ? by.timeout : undefined) ?? tool.timeout
+  return new TimeLimit({ tool: tool.name, ms, grace: by.config.grace, signal, abort: (reason) => own.abort(reason) })
 }
 
 interface TimeLimitOptions {

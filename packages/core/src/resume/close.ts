@@ -2,8 +2,9 @@
 
 import { checkpointFrom, hasFinalAnswer, signed, stored } from '../checkpoint/checkpoint.ts'
 import { asStoreError } from '../checkpoint/saver.ts'
+import { textMessage } from '../execution/result-message.ts'
 import { inWordsOf } from '../tool-call/history-results.ts'
-import { mayHaveHappenedText, resultNotice, textMessage } from '../tool-call/no-result-message.ts'
+import { mayHaveHappenedText, resultNotice } from '../tool-call/no-result-message.ts'
 import { insideText, type StoppedCall, stoppedCalls, withInner } from '../tool-call/stopped-calls.ts'
 import type { AgentConfig } from '../vocabulary/agent-config.ts'
 import { CheckpointError } from '../vocabulary/checkpoint-errors.ts'

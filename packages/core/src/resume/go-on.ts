@@ -3,6 +3,7 @@
 import { resumeWork } from '../background/background.ts'
 import { checkAnswers } from '../checkpoint/answer-check.ts'
 import { agentText, checkpointFrom, hasFinalAnswer, stored } from '../checkpoint/checkpoint.ts'
+import { textMessage } from '../execution/result-message.ts'
 import { unheard } from '../flow/unheard.ts'
 import { marked } from '../machine/decide-call.ts'
 import { goesOn, stepsLoaded } from '../machine/saved-state.ts'
@@ -13,7 +14,7 @@ import type { RunState } from '../state/run.ts'
 import type { Answer } from '../state/run-steps.ts'
 import { discard, undoWhenOver } from '../tool-call/commit-or-discard.ts'
 import { settleAs } from '../tool-call/history-results.ts'
-import { mayHaveHappenedText, textMessage } from '../tool-call/no-result-message.ts'
+import { mayHaveHappenedText } from '../tool-call/no-result-message.ts'
 import { findTool, resolveAliases } from '../vocabulary/aliases.ts'
 import { CheckpointMismatchError } from '../vocabulary/checkpoint-errors.ts'
 import { AgentError, ConfigError, UnknownInterruptError } from '../vocabulary/errors.ts'
@@ -58,7 +59,7 @@ export async function load(run: RunState, { from, answers, rerun }: Resumption):
   run.usage = checkpoint.usage
   run.events.warnings.push(...checkpoint.warnings)
   loadSteps(run, checkpoint)
-  run.calls.table.restoreSpentKeys(checkpoint.spentKeys)
+  run.calls.restoreSpentKeys(checkpoint.spentKeys)
   if (hasFinalAnswer(checkpoint)) run.inbox.end()
   else run.inbox.restore(checkpoint.sent)
   run.unknown = checkpoint.unknown
@@ -68,7 +69,7 @@ export async function load(run: RunState, { from, answers, rerun }: Resumption):
     run.questions.mark(one.id)
     if (one.id in given && !isNested(one.address)) run.questions.answer(one, given[one.id] as Json)
   }
-  run.values.restore(checkpoint.values)
+  for (const [key, value] of Object.entries(checkpoint.values)) run.values.set(key, value)
   if (rerun) run.rerun = rerun
   if (checkpoint.failure) throw Object.assign(new AgentError(checkpoint.failure.message), checkpoint.failure)
   return checkpoint
@@ -160,7 +161,6 @@ function loadSteps({ steps, history }: RunState, { steps: saved }: Checkpoint): 
 
 /** Adds the calls of a checkpoint to the table, in their order. This starts none of them. */
 export function restoreCalls(run: RunState, calls: readonly SavedCall[]): readonly CallEntry[] {
-  const { table } = run.calls
   const unoffered = run.steps.state.current?.unoffered ?? []
   const entries: CallEntry[] = []
   const byKey = new Map<string, CallEntry>()
@@ -168,7 +168,7 @@ export function restoreCalls(run: RunState, calls: readonly SavedCall[]): readon
     const { id, key, message } = saved
     const call = freeze(resolveAliases(saved.call, run.setup.tools))
     run.history.takenIds.add(id).add(call.id)
-    const entry = new CallEntry(table, {
+    const entry = new CallEntry(run.calls, {
       key,
       call,
       tool: !saved.maker && unoffered.includes(id) ? undefined : findTool(run.setup.tools, call.name),
@@ -181,7 +181,7 @@ export function restoreCalls(run: RunState, calls: readonly SavedCall[]): readon
     entries.push(entry)
     if (!saved.isWork) {
       byKey.set(key, entry)
-      table.add(entry)
+      run.calls.add(entry)
     }
     if (message) settleAs(entry, { ...message, name: call.name })
   }

@@ -138,7 +138,7 @@ async function quiet(run: RunState, reasonOf: () => unknown): Promise<void> {
   run.halt.post({ is: 'ending' })
   const { calls, sideCalls } = run
   // Usually nothing is running, and creating an error costs a stack trace.
-  if (calls.isOpen || ownWorks(calls.table.state).length > 0) abortAll(run, reasonOf())
+  if (calls.isOpen || ownWorks(calls.state).length > 0) abortAll(run, reasonOf())
   sideCalls.abort(reasonOf)
   await Promise.all([calls.idle(), workIdle(run), sideCalls.idle()])
   if (run.unclaimed) restoreCalls(run, run.unclaimed.calls)

@@ -1,6 +1,6 @@
 /** Buffers events between a run and its reader: the run never waits for the reader, and the number of waiting events is bounded. */
 
-import { WaitingEvents } from '../state/waiting-events.ts'
+import { EventQueue } from '../state/event-queue.ts'
 import type { AgentEvent } from '../vocabulary/events.ts'
 
 /** The end of a run: its last event, or the error that the reader receives after the waiting events. */
@@ -9,14 +9,14 @@ type End = { readonly event: AgentEvent } | { readonly error: unknown }
 type Step = IteratorResult<AgentEvent, undefined>
 
 export class EventBuffer {
-  readonly #waiting: WaitingEvents
+  readonly #waiting: EventQueue
   /** The read that is waiting, if there is one. Then no events are waiting. */
   #pending: { readonly step: Promise<Step>; readonly give: (step: Step | Promise<Step>) => void } | undefined
   #end: { readonly error: unknown } | 'over' | undefined
 
   /** `limit`: from this many waiting events on, events are joined or dropped. */
   constructor(limit: number) {
-    this.#waiting = new WaitingEvents(limit)
+    this.#waiting = new EventQueue(limit)
   }
 
   /** How many `custom` events were dropped. */

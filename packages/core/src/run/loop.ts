@@ -71,7 +71,7 @@ function enter(run: RunState, setup: AgentSetup, context: Context): void {
   steps.left = new LazyController()
   run.setup = setup
   run.context = context
-  callsLimited(calls.table.state, setup.toolConcurrency, setup.innerConcurrency)
+  callsLimited(calls.state, setup.toolConcurrency, setup.innerConcurrency)
 }
 
 /** Begins the next step, unless the run is in the middle of one. Throws {@link MaxStepsError} if no step is left. */
@@ -230,8 +230,8 @@ function isEmpty(message: AssistantMessage): boolean {
 async function judge(run: RunState, candidate: Answer): Promise<Accepted | undefined> {
   const { steps, calls } = run
   await untilAnswerMayBeAccepted(run)
-  const verdict = mayBeAccepted(steps.state, calls.table.state) ? await askGate(run, candidate) : undefined
-  if (!verdict || !mayBeAccepted(steps.state, calls.table.state)) return undefined
+  const verdict = mayBeAccepted(steps.state, calls.state) ? await askGate(run, candidate) : undefined
+  if (!verdict || !mayBeAccepted(steps.state, calls.state)) return undefined
   // In the turn of the decision, because later messages are not accepted.
   answerAccepted(steps.state)
   return verdict

@@ -76,9 +76,11 @@ function cellAccessor<Value>(options: CellOptions<Value>): (run: Run) => Cell<Va
   const initial = freeze(structuredClone(options.initial))
   const owner = {}
   return (run) => {
-    const { values, id } = stateOf(run)
+    const state = stateOf(run)
+    const { values, cells, id } = state
+    if ((cells.get(key) ?? owner) !== owner) throw new ConfigError('runLocal', `two values have the key "${key}"`)
+    cells.set(key, owner)
     const unfit = () => new CheckpointMismatchError(id, `its value of "${key}" does not match its schema`)
-    values.claim(key, owner)
     return {
       get value(): Value {
         const value = values.get(key)
@@ -87,9 +89,9 @@ function cellAccessor<Value>(options: CellOptions<Value>): (run: Run) => Cell<Va
       set value(value) {
         const json = freeze(copiedJson(value, key))
         checked(options, json, (problem) => new TypeError(`${key}: ${problem}`))
-        values.set(key, json)
+        if (!state.over) values.set(key, json)
       },
-      delete: () => values.delete(key),
+      delete: () => void values.delete(key),
     }
   }
 }

@@ -21,8 +21,8 @@ import { atEndOf, type Bounds, factsOf } from './call-effect.ts'
 import { CallOutcomes, type Ending, type Execution } from './call-outcomes.ts'
 import { CallStatus } from './call-status.ts'
 import type { Rest } from './rest.ts'
+import type { Slots } from './slots.ts'
 import { type Seat, seatFor } from './tool-limit.ts'
-import type { Turns } from './turns.ts'
 import type { WarmUp } from './warm-ups.ts'
 
 /** What is known when a call is made. */
@@ -43,7 +43,7 @@ export interface NewCall
 /** The part of the call table that a call uses. */
 export interface CallHome {
   readonly state: Calls
-  readonly turns: Turns
+  readonly slots: Slots
   put(entry: CallEntry): void
   of(number: number): CallEntry | undefined
   allOf(numbers: readonly number[]): readonly CallEntry[]
@@ -304,7 +304,7 @@ export class CallEntry {
       this.ending = ending
     this.warmUp?.end()
     clearTimeout(this.#timer)
-    this.table.turns.close(this)
+    this.table.slots.close(this)
   }
 }
 

@@ -10,7 +10,7 @@ import type { ToolEvent } from '../vocabulary/middleware.ts'
 import { NO_PROGRESS, type Progress } from '../vocabulary/tool-status.ts'
 import type { Warning } from '../vocabulary/warning.ts'
 import type { CallEntry } from './call-entry.ts'
-import { WaitingEvents } from './waiting-events.ts'
+import { EventQueue } from './event-queue.ts'
 
 /** From this many waiting events of a call on, deltas are joined. At most this many `custom` events wait, and later ones are dropped. */
 const MOST_WAITING = 1_024
@@ -35,7 +35,7 @@ export class CallEvents {
   /** The calls of the step as the reader last saw them, by id. */
   readonly #announced: Map<string, ToolCall> = new Map()
   /** Events that wait until the reader has seen their call. */
-  readonly #waiting: Map<CallEntry, WaitingEvents> = new Map()
+  readonly #waiting: Map<CallEntry, EventQueue> = new Map()
   /** The ids of the calls whose needed members the reader has seen. */
   readonly #ready: Set<string> = new Set()
   /** Warnings about calls that are neither committed nor discarded. */
@@ -165,7 +165,7 @@ export class CallEvents {
     const becomes = eventOf(entry.state)
     if (becomes === 'told') this.#run.events.push(event)
     if (becomes !== 'waits') return
-    const waiting = this.#waiting.get(entry) ?? new WaitingEvents(MOST_WAITING, 'first')
+    const waiting = this.#waiting.get(entry) ?? new EventQueue(MOST_WAITING, 'first')
     this.#waiting.set(entry, waiting)
     waiting.push(this.#run.events.stamped(event))
   }

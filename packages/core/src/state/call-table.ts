@@ -9,7 +9,7 @@ import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import { ToolCancelledError } from '../vocabulary/tool-errors.ts'
 import type { CallEntry, CallHome } from './call-entry.ts'
 import type { CallStatus } from './call-status.ts'
-import { Turns } from './turns.ts'
+import { Slots } from './slots.ts'
 
 /** What is kept of a call from an earlier step. The history contains the rest. */
 export interface PastCall {
@@ -33,7 +33,7 @@ interface Alike {
 
 export class CallTable implements CallHome {
   readonly state: Calls = noCalls()
-  readonly turns: Turns = new Turns(this.state, (number) => this.#entries.get(number))
+  readonly slots: Slots = new Slots(this.state, (number) => this.#entries.get(number))
   readonly #entries: Map<number, CallEntry> = new Map()
   /** Calls by {@link scopedId}. Each call has an entry for every id that it has had. */
   readonly #byScopedId: Map<string, CallEntry> = new Map()
@@ -126,7 +126,7 @@ export class CallTable implements CallHome {
     return this.#entries.get(number)
   }
 
-  /** Finds a call by id: an inner call of this maker or, without one, a call that a response, a hook or a `wrapModel` requested. */
+  /** Finds a call by id, its own or one that a later attempt gave it: an inner call of this maker or, without one, a call that a response, a hook or a `wrapModel` requested. */
   get(id: string, maker?: CallEntry): CallEntry | undefined {
     return this.#byScopedId.get(scopedId(id, maker?.key))
   }

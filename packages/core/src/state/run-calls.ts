@@ -1,4 +1,4 @@
-/** Holds everything that a run stores about its calls: their table, events, counts, warm-ups and contexts, and the work that has not settled. */
+/** Holds everything that a run stores about its calls: to their table it adds events, counts, warm-ups and contexts, and the work that has not settled. */
 
 import type { Context } from '@opentelemetry/api'
 import { isFinal } from '../machine/call.ts'
@@ -29,8 +29,7 @@ interface Owner extends Listener {
   readonly config: { readonly statusFor: number }
 }
 
-export class RunCalls {
-  readonly table: CallTable
+export class RunCalls extends CallTable {
   /** What the reader sees of them. */
   readonly events: CallEvents
   readonly warmUps: WarmUps = new WarmUps()
@@ -49,9 +48,9 @@ export class RunCalls {
   readonly #running: Set<Promise<unknown>> = new Set()
 
   constructor(run: Owner) {
+    super(run.id, (key) => run.saver.undos.hadBegun(key))
     this.#run = run
     this.events = new CallEvents(run)
-    this.table = new CallTable(run.id, (key) => run.saver.undos.hadBegun(key))
   }
 
   /** Records how a call has ended, as long as it is {@link remembered}. */
@@ -79,7 +78,7 @@ export class RunCalls {
 
   /** Whether a call of the run can still change, or another one can still start. */
   get isOpen(): boolean {
-    const { response, all } = this.table.state
+    const { response, all } = this.state
     if (response.isOpen) return true
     for (const call of all.values()) if (!call.work && (call.kept || !isFinal(call))) return true
     return false
@@ -87,25 +86,16 @@ export class RunCalls {
 
   /** The attempt that has announced a call with this id. */
   attemptOf(callId: string): number | undefined {
-    return this.table.state.response.announcedBy.get(callId)
+    return this.state.response.announcedBy.get(callId)
   }
 
   /** Whether the model wrote this call although its request did not offer the tool. A wrap or hook may have given the call another tool since. */
   isUnoffered({ id, name }: Pick<ToolCall, 'id' | 'name'>): boolean {
-    return this.table.state.response.unoffered.get(id) === name
-  }
-
-  /** Returns the call with this id, which may be its own or one that a later attempt gave it. */
-  get(callId: string): CallEntry | undefined {
-    return this.table.get(callId)
-  }
-
-  entries(): readonly CallEntry[] {
-    return this.table.entries()
+    return this.state.response.unoffered.get(id) === name
   }
 
   /** Whether a call, background work, or a run inside one of them asks this question. */
   asks(interrupt: Interrupt): boolean {
-    return [...this.entries(), ...this.table.works()].some((entry) => isOpen(entry) && entry.asks(interrupt))
+    return [...this.entries(), ...this.works()].some((entry) => isOpen(entry) && entry.asks(interrupt))
   }
 }

@@ -1,6 +1,7 @@
 /** Defines the state of one run: everything that changes during the run. The agent itself never changes. */
 
 import type { Context } from '@opentelemetry/api'
+import type { Awaitable } from '../flow/flow.ts'
 import type { MiddlewareHook } from '../machine/call.ts'
 import { activeContext, Telemetry } from '../telemetry/around.ts'
 import type { AgentConfig } from '../vocabulary/agent-config.ts'
@@ -12,14 +13,13 @@ import { ConfigError } from '../vocabulary/errors.ts'
 import type { AgentEvent } from '../vocabulary/events.ts'
 import { Interrupt, type PendingInterrupt } from '../vocabulary/interrupt.ts'
 import { extentOf } from '../vocabulary/json-text.ts'
-import { addUsage, type Usage } from '../vocabulary/message.ts'
+import { addUsage, type Json, type Usage } from '../vocabulary/message.ts'
 import type { Middleware } from '../vocabulary/middleware.ts'
-import type { Checkpoint, Invocation, Resumed } from '../vocabulary/saved-run.ts'
+import type { Checkpoint, Invocation, Resumed, SavedUndo } from '../vocabulary/saved-run.ts'
 import type { AgentSetup, Run } from '../vocabulary/tool.ts'
 import type { Actor } from './actor.ts'
 import { addressOf } from './address.ts'
 import type { CallEntry } from './call-entry.ts'
-import { CellValues } from './cell-values.ts'
 import { Inbox } from './inbox.ts'
 import { Questions } from './questions.ts'
 import { RunCalls } from './run-calls.ts'
@@ -27,7 +27,6 @@ import { RunEvents } from './run-events.ts'
 import { RunHalt } from './run-halt.ts'
 import { RunHistory } from './run-history.ts'
 import { RunSteps } from './run-steps.ts'
-import type { Saver } from './saver.ts'
 import { SideCalls } from './side-calls.ts'
 import { UserContext } from './user-context.ts'
 
@@ -50,9 +49,52 @@ export interface RunWork {
   /** Stops its calls and its background work. */
   abort(run: RunState, reason: unknown): void
   /** Creates the saver of a run, which also saves its inner runs. */
-  saverOf(run: RunState): Saver<CallEntry>
+  saverOf(run: RunState): Saver
   /** Returns a checkpoint of the run at this moment. Throws {@link CheckpointStoreError} if the run contains a value that is not JSON. */
   take(run: RunState, status: Checkpoint['status']): Checkpoint
+}
+
+/** Saves a run and its inner runs. */
+export interface Saver {
+  /** Whether there is a store. */
+  readonly isOn: boolean
+  /** How often the run has been saved. */
+  revision: number
+  readonly undos: Undos
+  /** Whether executions that wait for a save do not start any more. */
+  readonly startsNothing: boolean
+  /** Saves without being awaited, at most 10 ms later. If that fails, the next save contains everything. */
+  soon(): void
+  /** If {@link soon} was called, begins that save with the state of this moment. */
+  flush(): Promise<void>
+  /**
+   * Resolves when the current state, or a later one, is stored. The rejection need not be handled.
+   *
+   * @throws {CheckpointStoreError} The store failed.
+   * @throws {CheckpointConflictError} Another process has saved this run in the meantime.
+   */
+  now(): Promise<void>
+  /** Stores exactly this state, after saves that are running. Throws the errors of {@link now}. */
+  put(checkpoint: Checkpoint): Promise<void>
+  /** Whether this error comes from a save of this run, and not from a tool that has its own checkpoints. */
+  hasThrown(error: unknown): boolean
+  /** Resolves when no save is running. */
+  idle(): Promise<void>
+}
+
+/** The undos of a run and of its inner runs. */
+export interface Undos {
+  /** Whether an undo of the call with this key had begun before the resume. */
+  hadBegun(key: string): boolean
+  /**
+   * Undoes a call after the beginning of the undo is stored; immediately if there is no store. `id`: the id of the call in the outermost run.
+   *
+   * @throws {CheckpointError} The beginning could not be stored: nothing is undone, and a resume will undo it.
+   */
+  during(entry: CallEntry, id: string, undo: () => Awaitable<void>): Promise<void>
+  save(): readonly SavedUndo[]
+  /** Loads undos of a checkpoint. They are not repeated, and the run warns about those that had not ended. */
+  load(saved: readonly SavedUndo[]): void
 }
 
 export interface RunStateOptions {
@@ -88,7 +130,7 @@ export class RunState {
   readonly inbox: Inbox = new Inbox(this)
   readonly calls: RunCalls
   readonly sideCalls: SideCalls
-  readonly saver: Saver<CallEntry>
+  readonly saver: Saver
   /** The runs inside its calls that are running, with their calls: they are saved and cancelled with it. */
   readonly innerRuns: Map<RunState, CallEntry> = new Map()
   readonly halt: RunHalt = new RunHalt(this)
@@ -111,10 +153,12 @@ export class RunState {
   unclaimed: Pick<Checkpoint, 'calls' | 'undos' | 'tools' | 'interrupts'> | undefined
   /** The key of run-local values. A run that is over gets a new one, so that its values can be garbage-collected. */
   scope: object = {}
+  /** The values of its run-local cells, by key, and the cells that have these keys. A run that is over has no values. */
+  readonly values: Map<string, Json> = new Map()
+  readonly cells: Map<string, object> = new Map()
   /** The call of another run for which this run works, if there is one. */
   readonly caller: CallEntry | undefined
   readonly #nesting: Nesting | undefined
-  #values: CellValues | undefined
 
   constructor(config: AgentConfig, options: RunStateOptions) {
     this.id = options.id
@@ -145,11 +189,6 @@ export class RunState {
 
   get signal(): AbortSignal {
     return this.halt.signal
-  }
-
-  /** The values of its run-local cells. */
-  get values(): CellValues {
-    return (this.#values ??= new CellValues(this.over))
   }
 
   get middleware(): readonly Middleware[] {
@@ -211,7 +250,7 @@ export class RunState {
   close(): void {
     this.halt.post({ is: 'over' })
     this.scope = {}
-    this.#values?.over()
+    this.values.clear()
     this.#nesting?.run.innerRuns.delete(this)
   }
 

@@ -67,7 +67,7 @@ class CallRest implements Rest<CallEntry> {
       discard(this.#run, entry, 'arguments_changed')
       return
     }
-    this.#run.calls.table.complete(entry, call)
+    this.#run.calls.complete(entry, call)
     this.checked = this.#accept(call).then((stands) => {
       if (!stands) discard(this.#run, entry, 'arguments_changed')
     })

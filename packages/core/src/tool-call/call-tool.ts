@@ -82,22 +82,21 @@ function checkOpen({ signal, halt }: RunState, actor: Actor): void {
 
 function called(run: RunState, call: ToolCall, actor: Actor, options: CallOptions): Promise<ToolMessage> {
   const { calls, halt, history } = run
-  const { table } = calls
   const { call: maker } = actor
-  const past = (maker && table.past(call.id, maker)) ?? table.past(call.id)
+  const past = (maker && calls.past(call.id, maker)) ?? calls.past(call.id)
   if (past?.promise && sameCall(past.call, call)) return past.promise
   const attempt = maker && calls.get(call.id) ? undefined : calls.attemptOf(call.id)
   const found = maker ? madeFor(run, maker, call) : findMade(run, call)
   if (maker && found && found.maker !== maker) {
-    if (endsAfter(table.state, found.number, maker.number)) throw new ToolCircleError(call.name, found.id)
-    callAsked(table.state, maker.number, found.number)
+    if (endsAfter(calls.state, found.number, maker.number)) throw new ToolCircleError(call.name, found.id)
+    callAsked(calls.state, maker.number, found.number)
   }
-  table.turns.advance()
+  calls.slots.advance()
   // If the maker has settled, nothing can wait for the calls that it makes now.
   if ((!found || found.state.course === 'asleep') && !(maker && !maker.settled)) halt.halted.throwIfAborted()
   if (found) return beginCall(run, found, actor, options).promise
-  const isFree = maker ? !table.past(call.id, maker) : !history.takenIds.has(call.id)
-  const mayStart = attempt === undefined ? isFree : mayStartFor(table.state, attempt) && !calls.isUnoffered(call)
+  const isFree = maker ? !calls.past(call.id, maker) : !history.takenIds.has(call.id)
+  const mayStart = attempt === undefined ? isFree : mayStartFor(calls.state, attempt) && !calls.isUnoffered(call)
   // After the response has ended, only the loop starts its calls. So either the loop has made this call, or it must not be made.
   if (!mayStart) throw new ToolDiscardedError(call.id, 'call_withdrawn')
   return startCall(run, call, { actor, attempt, options }).promise
@@ -105,7 +104,7 @@ function called(run: RunState, call: ToolCall, actor: Actor, options: CallOption
 
 /** The call that a maker requests, if it already exists: an inner call of the maker, or an equal call of the response. */
 function madeFor({ calls }: RunState, maker: CallEntry, call: ToolCall): CallEntry | undefined {
-  const made = calls.table.get(call.id, maker) ?? calls.get(call.id)
+  const made = calls.get(call.id, maker) ?? calls.get(call.id)
   const isSame = made && sameCall(made.call, call)
   if (isSame ? made.discarded : made?.maker === maker) throw new ToolDiscardedError(call.id, 'call_withdrawn')
   return isSame ? made : undefined
@@ -123,7 +122,7 @@ function onNeeds(
   const attempt = calls.attemptOf(call.id)
   const tool = findTool(setup.tools, call.name)
   const isOffered = tool && attempt !== undefined && !calls.isUnoffered(call)
-  const mayStart = isOffered && mayStartFor(calls.table.state, attempt) && !actor.call
+  const mayStart = isOffered && mayStartFor(calls.state, attempt) && !actor.call
   const rest = mayStart ? restOf(run, call, tool, attempt) : undefined
   if (rest) rest.follow(startCall(run, call, { actor, attempt, options, rest }), whole)
   return unheard((rest?.whole ?? whole).then((whole) => callTool(run, whole, actor, options)))

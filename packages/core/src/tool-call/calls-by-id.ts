@@ -1,6 +1,7 @@
 /** Finds a call by its id, in any step, for `run.stood`, `run.cancelTool` and `run.toolStatus`. */
 
 import { latestWork, workOf } from '../background/background.ts'
+import { untilCallersCommitted, untilCommitted, type Waiter } from '../execution/wait-for-commit.ts'
 import { rejectInTurn } from '../flow/event-loop.ts'
 import { CallEntry } from '../state/call-entry.ts'
 import type { PastCall } from '../state/call-table.ts'
@@ -8,7 +9,6 @@ import type { RunState } from '../state/run.ts'
 import type { PathPart } from '../vocabulary/events.ts'
 import { ToolDiscardedError, UnknownCallError } from '../vocabulary/tool-errors.ts'
 import type { ToolStatus } from '../vocabulary/tool-status.ts'
-import { untilCallersCommitted, untilCommitted, type Waiter } from './wait-for-commit.ts'
 
 /** Implements `run.stood`. */
 export async function callStood(run: RunState, callId: string, waiting: Waiter): Promise<string> {
@@ -74,10 +74,9 @@ function madeCall(
   callId: string,
   within: CallEntry | undefined,
 ): CallEntry | PastCall | undefined {
-  const { table } = calls
   for (let at = within; at; at = at.maker) {
-    const made = at.id === callId || at.call.id === callId ? at : (table.get(callId, at) ?? table.past(callId, at))
+    const made = at.id === callId || at.call.id === callId ? at : (calls.get(callId, at) ?? calls.past(callId, at))
     if (made) return made
   }
-  return table.get(callId) ?? table.past(callId) ?? table.latest(callId)
+  return calls.get(callId) ?? calls.past(callId) ?? calls.latest(callId)
 }

@@ -26,13 +26,12 @@ export async function commitCalls(
   attempt: number | undefined,
 ): Promise<ToolMessage[]> {
   const { calls } = run
-  const { table } = calls
-  const { response } = table.state
+  const { response } = calls.state
   const requested = written.map((call) => resolveAliases(call, run.setup.tools))
   run.signal.throwIfAborted()
   const modelEnded = attempt === undefined ? undefined : response.attempts.get(attempt)?.ended
   const made = keptOf(run, await madeOf(run, requested))
-  responseEnded(table.state)
+  responseEnded(calls.state)
   discardAll(run, 'call_withdrawn', made.values())
   const failed = requested.findIndex((call) => hasEndedRun(made.get(call)))
   // If no call had started early, this many calls would have been entered before the failing call ends the run.
@@ -45,7 +44,7 @@ export async function commitCalls(
     commit(run, entry, call.id, modelEnded)
     return beginCall(run, entry)
   })
-  table.turns.advance()
+  calls.slots.advance()
   calls.warmUps.drop('the model did not request this call')
   const messages = await messagesOf(run, calls.awaited, failed >= 0 && made.size < requested.length)
   return messages.map((message, index) => inWordsOf(written[index], message))
@@ -88,7 +87,7 @@ async function messagesOf(run: RunState, entries: readonly CallEntry[], isEnded:
   } catch (error) {
     if (error instanceof RunStop) throw error
     abortCalls(run, error)
-    for (const entry of entries) if (entry.settled) calls.table.turns.close(entry)
+    for (const entry of entries) if (entry.settled) calls.slots.close(entry)
     await calls.idle()
     throw error
   }
@@ -96,7 +95,7 @@ async function messagesOf(run: RunState, entries: readonly CallEntry[], isEnded:
 
 /** Called if an early call ends the run: first enters the other calls that were made, except those that wait for each other's keys. */
 async function enterAll({ calls }: RunState, entries: readonly CallEntry[]): Promise<void> {
-  for (const entry of entries) putAtEnd(calls.table.state, entry.number)
+  for (const entry of entries) putAtEnd(calls.state, entry.number)
   await within(0, calls.idle())
 }
 

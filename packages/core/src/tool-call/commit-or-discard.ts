@@ -17,16 +17,15 @@ import { ToolDiscardedError } from '../vocabulary/tool-errors.ts'
 /** Commits a call. `id`: its id in the accepted attempt, which may differ from the last attempt that joined. */
 export function commit(run: RunState, entry: CallEntry, id: string, modelEnded: number | undefined): void {
   const { calls } = run
-  const { table } = calls
   if (entry.reused) calls.counts.reused++
   // Calls that are committed or made later come after it in call order.
-  const committed = callCommitted(table.state, entry.number, performance.now(), modelEnded)
+  const committed = callCommitted(calls.state, entry.number, performance.now(), modelEnded)
   if (committed.size === 0) {
     // The call comes from a checkpoint: its result was saved, but the reader has not seen it.
     if (entry.message && entry.state.told === 'open' && !entry.discarded) closeCall(run, entry)
     return
   }
-  for (const number of committed) table.of(number)?.decided.resolve()
+  for (const number of committed) calls.of(number)?.decided.resolve()
   rename(run, entry, id)
   tellCommitted(run, entry, committed)
 }
@@ -47,7 +46,7 @@ function tellCommitted(run: RunState, entry: CallEntry, committed: ReadonlySet<n
 export function stopUndecided(run: RunState, stop: RunStop | undefined, isUndone: boolean): void {
   const how = stop && (stop instanceof Interrupt ? 'interrupted' : 'cancelled')
   const keepsResults = stop !== undefined && !run.signal.aborted
-  tellAll(run, runStopped(run.calls.table.state, how, keepsResults, isUndone), 'run_aborted')
+  tellAll(run, runStopped(run.calls.state, how, keepsResults, isUndone), 'run_aborted')
   if (isUndone) undoKept(run)
 }
 
@@ -64,17 +63,17 @@ function undoKept(run: RunState): void {
 /** Discards all provisional calls except these. */
 export function discardAll(run: RunState, cause: DiscardCause, except: Iterable<CallEntry> = []): void {
   const numbers = new Set([...except].map(({ number }) => number))
-  const discarded = restDiscarded(run.calls.table.state, cause, ({ number }) => numbers.has(number))
+  const discarded = restDiscarded(run.calls.state, cause, ({ number }) => numbers.has(number))
   tellAll(run, discarded, cause)
 }
 
 /** Discards a provisional call and its inner calls. Only these are aborted, and nothing reads their results. */
 export function discard(run: RunState, entry: CallEntry, cause: DiscardCause): void {
-  tellAll(run, callDiscarded(run.calls.table.state, entry.number, cause), cause)
+  tellAll(run, callDiscarded(run.calls.state, entry.number, cause), cause)
 }
 
 function tellAll(run: RunState, discarded: readonly number[], cause: DiscardCause): void {
-  const entries = run.calls.table.allOf(discarded)
+  const entries = run.calls.allOf(discarded)
   for (const entry of entries) entry.decided.resolve()
   // The others come from a checkpoint and have not been requested since, so the reader sees no event for them.
   const made = entries.filter(({ state }) => state.course !== 'asleep')
@@ -107,7 +106,7 @@ export function rename(run: RunState, entry: CallEntry, id: string): void {
   const renamed = (one: string) => (one === old || isInside(one) ? id + one.slice(old.length) : one)
   run.unknown = run.unknown.map(renamed)
   entry.rename(id)
-  run.calls.table.renamed(entry)
+  run.calls.renamed(entry)
 }
 
 /** Resolves when nothing of the call is running, with any outcome. */
@@ -138,15 +137,15 @@ export function closeCall(run: RunState, entry: CallEntry): void {
  */
 export function abortCalls(run: RunState, reason: unknown): void {
   const { calls, config } = run
-  responseEnded(calls.table.state)
+  responseEnded(calls.state)
   calls.warmUps.drop('the run has ended')
   const stop = stopFor(run, reason)
   // After a conflict, another process has these calls in its checkpoint and decides about them.
   stopUndecided(run, stop, !stop && !(reason instanceof CheckpointConflictError))
-  calls.table.turns.advance()
+  calls.slots.advance()
   const entries = calls.entries()
   for (const { rest } of entries) rest?.fail(reason)
-  calls.table.stop(entries, reason, config.grace)
+  calls.stop(entries, reason, config.grace)
 }
 
 /** Returns the stop if a resume continues the run. A cancel `now` of an outer run aborts this run, and its stop counts. */

@@ -40,12 +40,12 @@ export function findMade(run: RunState, call: ToolCall, coming?: readonly ToolCa
     if (same.state.isRequested) discard(run, same, isOther ? 'call_withdrawn' : 'arguments_changed')
   }
   const attempt = calls.attemptOf(call.id)
-  const content = calls.table.contentOf(steps.begun, call)
+  const content = calls.contentOf(steps.begun, call)
   if (attempt === undefined || content === undefined || calls.isUnoffered(call)) return undefined
   if (!coming && !mayStart(run.halt.state)) return undefined
   const unmade = (coming ?? []).map(({ name }) => factsOf(findTool(setup.tools, name)))
-  const held = joinableCall(calls.table.state, content, attempt, unmade)
-  const entry = held && calls.table.of(held.number)
+  const held = joinableCall(calls.state, content, attempt, unmade)
+  const entry = held && calls.of(held.number)
   if (entry) join(run, entry, call.id, attempt)
   return entry
 }
@@ -54,7 +54,7 @@ export function findMade(run: RunState, call: ToolCall, coming?: readonly ToolCa
 function join(run: RunState, entry: CallEntry, id: string, attempt: number): void {
   const { calls, telemetry } = run
   rename(run, entry, id)
-  callJoined(calls.table.state, entry.number, id, attempt)
+  callJoined(calls.state, entry.number, id, attempt)
   const context = calls.contexts.get(attempt)
   if (!context) return
   entry.requestedIn.push(context)

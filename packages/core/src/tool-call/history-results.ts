@@ -1,5 +1,6 @@
 /** Makes the result messages of calls for the history, also for calls without a result. */
 
+import { textMessage } from '../execution/result-message.ts'
 import { wasEntered } from '../machine/call.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { Result } from '../state/call-outcomes.ts'
@@ -8,7 +9,7 @@ import { resolveAliases } from '../vocabulary/aliases.ts'
 import { sameCall } from '../vocabulary/canonical.ts'
 import { freeze } from '../vocabulary/history.ts'
 import type { ToolCall, ToolMessage, UserMessage } from '../vocabulary/message.ts'
-import { cancelledText, cutOffText, resultNotice, textMessage } from './no-result-message.ts'
+import { cancelledText, cutOffText, resultNotice } from './no-result-message.ts'
 import { insideText, stoppedInside } from './stopped-calls.ts'
 
 /** Returns the result of each call, or a message that states how far it came. Emits the end of each call that the reader has not seen. */
@@ -42,7 +43,7 @@ export function settledOf(run: RunState, calls: readonly ToolCall[]): ToolMessag
 
 /** The results of background work that the model has not read, as messages. Work without a result gets one that states how far it came. */
 export function unreadResults(run: RunState): UserMessage[] {
-  const unread = run.calls.table.works().filter(({ state }) => !state.work?.isRead && !state.work?.isHandedOver)
+  const unread = run.calls.works().filter(({ state }) => !state.work?.isRead && !state.work?.isHandedOver)
   return unread.map((entry) => freeze(resultNotice(outcome(run, entry.call, entry))))
 }
 

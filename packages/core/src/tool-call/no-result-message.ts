@@ -1,5 +1,6 @@
 /** The messages that the model reads for calls without a result, and for the results of background calls. */
 
+import { textMessage } from '../execution/result-message.ts'
 import { shownName } from '../vocabulary/call-limits.ts'
 import { sameCall } from '../vocabulary/canonical.ts'
 import { messageOf } from '../vocabulary/errors.ts'
@@ -33,11 +34,6 @@ export function shortened(text: string, most: number): string {
 export function withInput(message: ToolMessage, input: string): ToolMessage {
   const text = `This call ran with another input: ${shortened(input, MOST_SHOWN)}.\n`
   return { ...message, content: [{ type: 'text', text }, ...message.content] }
-}
-
-export function textMessage(call: ToolCall, text: string, isError: boolean): ToolMessage {
-  const message: ToolMessage = { role: 'tool', callId: call.id, name: call.name, content: [{ type: 'text', text }] }
-  return isError ? { ...message, isError } : message
 }
 
 /** What the model reads for a call that has no result because its run ended. */

@@ -24,7 +24,6 @@ import type { InputLimits } from '../vocabulary/model.ts'
 import { isNumber, isText, optional } from '../vocabulary/shape.ts'
 import { cutOffResult } from './history-results.ts'
 import { errorMessage, otherInput, withInput } from './no-result-message.ts'
-import { RunHost } from './run-host.ts'
 
 /** Returns the result of a call. Anything thrown on the way becomes an error result, except an `AgentError`, which ends the run. */
 export async function performCall(run: RunState, entry: CallEntry): Promise<Result> {
@@ -50,7 +49,7 @@ export async function performCall(run: RunState, entry: CallEntry): Promise<Resu
       inputs.push(otherInput(handed, call))
       return entry.tool?.background
         ? startWork(run, entry, entry.tool, handed)
-        : executeTool(new RunHost(run, entry), entry, handed, parent, why)
+        : executeTool(run, entry, handed, parent, why)
     })
     const message = await drive(onion(call, entry.parent), (event) => run.calls.events.yielded(entry, event))
     return { message: freeze(told(boundedResult(message, outputLimits))) }

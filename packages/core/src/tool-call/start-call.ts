@@ -34,12 +34,11 @@ interface Start {
 
 export function startCall(run: RunState, call: ToolCall, { actor, attempt, options = {}, rest }: Start): CallEntry {
   const { context, setup, steps, history, calls } = run
-  const { table, contexts, warmUps } = calls
   const maker = actor?.call
   const isRequested = attempt !== undefined
-  const requestedIn = isRequested && contexts.get(attempt)
-  const entry = new CallEntry(table, {
-    key: rest ? table.keyOfStart(call) : table.keyOf(call, steps.begun, isRequested, maker),
+  const requestedIn = isRequested && calls.contexts.get(attempt)
+  const entry = new CallEntry(calls, {
+    key: rest ? calls.keyOfStart(call) : calls.keyOf(call, steps.begun, isRequested, maker),
     call,
     tool: !maker && calls.isUnoffered(call) ? undefined : findTool(setup.tools, call.name),
     step: steps.begun,
@@ -49,12 +48,12 @@ export function startCall(run: RunState, call: ToolCall, { actor, attempt, optio
     ...(requestedIn && { requestedIn: [requestedIn] }),
     maker,
     caller: run.caller,
-    provisional: maker ? maker.provisional : isRequested && table.state.response.isOpen,
+    provisional: maker ? maker.provisional : isRequested && calls.state.response.isOpen,
     most: limitsOf(maker, options),
     rest,
-    warmUp: maker ? undefined : warmUps.take(call.id),
+    warmUp: maker ? undefined : calls.warmUps.take(call.id),
   })
-  table.add(entry)
+  calls.add(entry)
   history.takenIds.add(call.id)
   if (entry.provisional && !maker) calls.counts.early++
   actor?.execution?.children.push(entry)

@@ -15,11 +15,11 @@ import { discard, discardAll } from './commit-or-discard.ts'
 
 /** The model call of a step begins: the calls that it announces are provisional. Data of earlier steps that is no longer needed is deleted. */
 export function responseBegins({ calls, steps, telemetry }: RunState): void {
-  modelCalled(calls.table.state)
+  modelCalled(calls.state)
   calls.contexts.clear()
   calls.warmUps.renew()
   calls.events.renew()
-  for (const { call } of calls.table.letGo(steps.begun)) telemetry.forget(call.id)
+  for (const { call } of calls.letGo(steps.begun)) telemetry.forget(call.id)
 }
 
 /** Called when a resumed step already has its response, with the calls that it requests and the calls that were made for it before the resume. */
@@ -29,7 +29,7 @@ export function responseRestored(run: RunState, answer: AssistantMessage, attemp
   const unoffered = steps.step.unoffered ?? []
   for (const call of callsOf(answer)) {
     const { id } = call
-    if (unoffered.includes(id)) calls.table.state.response.unoffered.set(id, resolveAliases(call, setup.tools).name)
+    if (unoffered.includes(id)) calls.state.response.unoffered.set(id, resolveAliases(call, setup.tools).name)
     callAnnounced(run, id, attempt ?? 0)
     // It belongs to this response. An equal call of the response is another call and does not join it.
     const by = calls.attemptOf(id)
@@ -42,14 +42,14 @@ type Named = Pick<ToolCall, 'id' | 'name'>
 
 /** Called when a model attempt announces a call; attempt 0 is a wrap that answers itself. Only the first announcement of an id counts. */
 export function callAnnounced({ calls, history }: RunState, callId: string, attempt: number, context?: Context): void {
-  if (!idAnnounced(calls.table.state, callId, attempt)) return
+  if (!idAnnounced(calls.state, callId, attempt)) return
   history.requests(callId)
   if (context && !calls.contexts.has(attempt)) calls.contexts.set(attempt, context)
 }
 
 /** Called when a model has written a call. `offered`: the names of the tools in its request. Another tool of the run must not be called. */
 export function callWritten({ calls, setup }: RunState, { id, name }: Named, offered: ReadonlySet<string>): void {
-  const { unoffered } = calls.table.state.response
+  const { unoffered } = calls.state.response
   const tool = findTool(setup.tools, name)
   if (!tool || offered.has(tool.name) || offered.has(name)) unoffered.delete(id)
   else unoffered.set(id, tool.name)
@@ -67,7 +67,7 @@ export function warm(run: RunState, callId: string, name: string, failed: (messa
   const attempt = calls.attemptOf(callId)
   const tool = findTool(setup.tools, name)
   if (!tool || calls.isUnoffered({ id: callId, name: tool.name })) return
-  if (attempt === undefined || !mayStartFor(calls.table.state, attempt) || calls.get(callId)) return
+  if (attempt === undefined || !mayStartFor(calls.state, attempt) || calls.get(callId)) return
   calls.warmUps.begin(tool, callId, (error) => failed(`warm of ${name} threw: ${messageOf(error)}`))
 }
 
@@ -81,7 +81,7 @@ export function readerShown(run: RunState, written: ToolCall, sealed: boolean): 
   if (!sealed || sameCall(entry.call, call)) calls.events.show(entry)
   else {
     discard(run, entry, 'arguments_changed')
-    calls.table.turns.advance()
+    calls.slots.advance()
   }
 }
 
@@ -90,19 +90,19 @@ export function readerShown(run: RunState, written: ToolCall, sealed: boolean): 
  * joined. Returns how many had started.
  */
 export function attemptOver(run: RunState, attempt: number, brokeOff: DiscardCause | undefined): number {
-  const { table, warmUps } = run.calls
-  const { state } = table
+  const { calls } = run
+  const { state, warmUps } = calls
   const { attempts, announcedBy } = state.response
   if (!attempts.has(attempt)) return 0
   attemptEnded(state, attempt, performance.now(), brokeOff !== undefined)
-  const early = earlyFor(state, run.steps.begun, attempt).flatMap(({ number }) => table.of(number) ?? [])
+  const early = earlyFor(state, run.steps.begun, attempt).flatMap(({ number }) => calls.of(number) ?? [])
   if (brokeOff) {
     for (const entry of early) if (entry.rest?.isOpen) discard(run, entry, brokeOff)
     const ids = [...announcedBy].flatMap(([id, by]) => (by === attempt ? [id] : []))
     warmUps.drop('the response was interrupted', ids)
   }
   // Calls that it had requested and that have not begun no longer take part, so others may start.
-  table.turns.advance()
+  calls.slots.advance()
   return early.length
 }
 
@@ -113,11 +113,11 @@ export function modelFailed(run: RunState, error: unknown): void {
 
 /** Discards all calls of a response whose model call failed, or which must not be used. */
 export function discardResponse(run: RunState, cause: DiscardCause): void {
-  const { table, warmUps } = run.calls
-  responseEnded(table.state)
-  warmUps.drop('the model call failed')
+  const { calls } = run
+  responseEnded(calls.state)
+  calls.warmUps.drop('the model call failed')
   discardAll(run, cause)
-  table.turns.advance()
+  calls.slots.advance()
 }
 
 /** Returns the reason for which the calls of a failed model call are discarded. The innermost error of core in the chain of causes decides. */

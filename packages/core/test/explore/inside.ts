@@ -23,7 +23,7 @@ export async function loadCore(query = ''): Promise<LoadedCore> {
 /** Equal for two states of a run with the same future, if also the world around them is equal. */
 export function insideOf(run: RunState): unknown {
   const { calls, steps, halt, history, innerRuns, inbox, questions, saver } = run
-  const { state } = calls.table
+  const { state } = calls
   const callOf = (call: CallState) => ({ ...call, requestedAt: 0, modelEnded: 0, undo: undoOf(call) })
   const waits = (one: WaitingExecution) => ({ ...one, lookedAtIn: mustLook(state, one) })
   return [

@@ -1,4 +1,4 @@
-/** Makes the message that the model reads from the output of a tool. */
+/** Makes the message that the model reads from the output of a tool, or from a text. */
 
 import { unheard } from '../flow/unheard.ts'
 import { keptJson, type OutputLimits, tooLarge } from '../vocabulary/call-limits.ts'
@@ -9,6 +9,11 @@ import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import { CONTENT_PARTS, isContentPart } from '../vocabulary/message-shape.ts'
 import type { Tool } from '../vocabulary/tool.ts'
 import { ToolOutputError } from '../vocabulary/tool-errors.ts'
+
+export function textMessage(call: ToolCall, text: string, isError: boolean): ToolMessage {
+  const message: ToolMessage = { role: 'tool', callId: call.id, name: call.name, content: [{ type: 'text', text }] }
+  return isError ? { ...message, isError } : message
+}
 
 /** The message of a call that succeeded. Its size is checked again after its wraps. Throws {@link ToolOutputError} if no model could read it. */
 export function resultMessage(call: ToolCall, tool: Tool, output: unknown, limits: OutputLimits): ToolMessage {

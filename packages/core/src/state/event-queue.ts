@@ -5,7 +5,7 @@
 
 import type { AgentEvent } from '../vocabulary/events.ts'
 
-export class WaitingEvents {
+export class EventQueue {
   /** How many `custom` events were dropped. */
   dropped = 0
   readonly #limit: number

@@ -2,7 +2,7 @@
 
 import { follow } from '../flow/follow.ts'
 import { unlessAborted } from '../flow/grace.ts'
-import { effectOf } from '../machine/call.ts'
+import { effectOf, type Judgement } from '../machine/call.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { RunState } from '../state/run.ts'
 import { type Effect, exceeds } from '../vocabulary/effect.ts'
@@ -12,6 +12,17 @@ import { ToolDiscardedError } from '../vocabulary/tool-errors.ts'
 export interface Waiter {
   readonly call?: CallEntry | undefined
   readonly signals?: readonly AbortSignal[]
+}
+
+/** Before an execution acts: an inner call waits for its own commit. Every call waits for the commit of the calls outside its run. */
+export function untilMayAct(
+  run: RunState,
+  entry: CallEntry,
+  { effect, mayBeEarly }: Judgement,
+  signals: readonly AbortSignal[],
+): Promise<void> | undefined {
+  if (!entry.maker || !entry.provisional || mayBeEarly) return untilCallersCommitted(run, signals, effect)
+  return untilCommitted(run, entry, { call: entry, signals }).then(() => untilCallersCommitted(run, signals, effect))
 }
 
 /**

@@ -1,4 +1,4 @@
-/** Lets the executions of a run continue when `machine/due.ts` decides that it is their turn, and their tool has a slot for them. */
+/** Gives the executions of a run their slots, when `machine/due.ts` decides that it is their turn, and their tool has a slot for them. */
 
 import { follow, throwIfAborted } from '../flow/follow.ts'
 import { executionOf, hasSettled, type Stage } from '../machine/call.ts'
@@ -22,8 +22,8 @@ import type { Invocation } from '../vocabulary/saved-run.ts'
 import { ToolCircleError } from '../vocabulary/tool-errors.ts'
 import type { Seat } from './tool-limit.ts'
 
-/** The part of a call that its turns need. */
-interface TurnCall {
+/** The part of a call that its slots need. */
+interface SlotCall {
   readonly number: number
   readonly id: string
   readonly call: { readonly name: string }
@@ -35,7 +35,7 @@ interface TurnCall {
 
 /** The slots of an execution, which waits for them or holds them. */
 export interface Slot {
-  readonly call: TurnCall
+  readonly call: SlotCall
   readonly invocation: Invocation
   /** Frees its slot of its tool, if it has one. */
   unseat: (() => void) | undefined
@@ -51,14 +51,14 @@ interface Waiter {
   fail(error: unknown): void
 }
 
-export class Turns {
+export class Slots {
   readonly #calls: Calls
-  readonly #callOf: (number: number) => TurnCall | undefined
+  readonly #callOf: (number: number) => SlotCall | undefined
   readonly #waiters: Map<WaitingExecution, Waiter> = new Map()
   /** The executions that have a slot of their tool. */
   readonly #seated: Set<Slot> = new Set()
 
-  constructor(calls: Calls, callOf: (number: number) => TurnCall | undefined) {
+  constructor(calls: Calls, callOf: (number: number) => SlotCall | undefined) {
     this.#calls = calls
     this.#callOf = callOf
   }
@@ -69,7 +69,7 @@ export class Turns {
   }
 
   /** Waits for a slot. Rejects with the reason of a signal that aborts before that, or when the call is stopped. */
-  async take(call: TurnCall, invocation: Invocation, signals: readonly AbortSignal[]): Promise<Slot> {
+  async take(call: SlotCall, invocation: Invocation, signals: readonly AbortSignal[]): Promise<Slot> {
     throwIfAborted(signals)
     const slot: Slot = { call, invocation, unseat: undefined }
     const replaced = takesOverSlot(this.#calls, call.number, invocation)
@@ -116,7 +116,7 @@ export class Turns {
   }
 
   /** Called when the call has settled. */
-  close(call: TurnCall): void {
+  close(call: SlotCall): void {
     callClosed(this.#calls, call.number)
     for (const slot of this.#seated) if (slot.call === call) this.#unseat(slot)
     this.advance()
