@@ -51,7 +51,12 @@ function annotationsIn(given: JsonObject): ToolAnnotations {
 
 /** Identifies what a model and a user rely on: name, description, input schema and annotations. The order of members does not matter. */
 export function hashOf({ name, description, inputSchema, annotations }: McpDefinition): string {
-  return hash('sha256', JSON.stringify([name, description, ordered(inputSchema), ordered(annotations)]))
+  return jsonHash([name, description, inputSchema, annotations])
+}
+
+/** The hash of a value that is JSON. */
+export function jsonHash(value: unknown): string {
+  return hash('sha256', JSON.stringify(ordered(value)))
 }
 
 /** The value, with the members of its objects in the order of their names. */
