@@ -91,9 +91,18 @@ function usable(raw: unknown, limits: FullLimits, names: ReadonlySet<string>): M
   const { name, description = '', annotations, inputSchema, outputSchema } = definition
   if (names.has(name)) return 'another tool has its name'
   const { title = '' } = annotations
-  for (const [what, { length }] of Object.entries({ name, title, description }))
-    if (length > limits.text) return `its ${what} has ${length} characters, more than ${limits.text}`
-  return schemaProblem(inputSchema, limits) ?? (outputSchema && schemaProblem(outputSchema, limits)) ?? definition
+  return (
+    tooLong('name', name, limits) ??
+    tooLong('title', title, limits) ??
+    tooLong('description', description, limits) ??
+    schemaProblem(inputSchema, limits) ??
+    (outputSchema && schemaProblem(outputSchema, limits)) ??
+    definition
+  )
+}
+
+function tooLong(what: string, { length }: string, { text }: FullLimits): string | undefined {
+  return length > text ? `its ${what} has ${length} characters, more than ${text}` : undefined
 }
 
 function nameOf(raw: unknown): string {
