@@ -6,10 +6,11 @@ export default defineConfig({
   ...sources,
   test: {
     name: 'durable',
-    include: ['{packages,apps}/*/src/**/*.durable.test.ts'],
+    include: ['{packages,apps}/*/src/**/*.durable.test.ts', 'apps/tests/together/*.durable.test.ts'],
     exclude: configDefaults.exclude,
     provide: {
       sources: [
+        'apps/tests/together/shop-worker-process.ts',
         'packages/stores/test/set-up-process.ts',
         'packages/durable/test/worker-process.ts',
         'packages/threads/test/{frozen,turns,worker}-process.ts',

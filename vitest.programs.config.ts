@@ -12,7 +12,7 @@ export default defineConfig({
     provide: {
       sources: [
         'apps/bench/src/index.ts',
-        'apps/tests/together/late-sdk.ts',
+        'apps/tests/together/{late-sdk,shop-process}.ts',
         'examples/{terminal-agent,tracing}.ts',
         'packages/core/test/killed-process.ts',
         'packages/stores/test/save-process.ts',

@@ -5,11 +5,25 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import Anthropic from '@anthropic-ai/sdk'
 import { call, collect, cut, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/assemble/testing'
-import { type Checkpoint, createAgent, type Middleware, type ToolMessage, textOf } from '@meanwhile/core'
+import {
+  type Checkpoint,
+  createAgent,
+  type JsonSchema,
+  type Middleware,
+  type Model,
+  type Tool,
+  type ToolMessage,
+  textOf,
+} from '@meanwhile/core'
 import { eagerTools } from '@meanwhile/eager-tools'
+import { mockModels, WIRE_NAMES, type WireName } from '@meanwhile/harness'
 import { type McpOptions, mcp } from '@meanwhile/mcp'
 import { retryModel } from '@meanwhile/middleware'
+import { anthropic } from '@meanwhile/models/anthropic'
+import { openai } from '@meanwhile/models/openai'
+import OpenAI from 'openai'
 import { expect, test } from 'vitest'
 
 const program = (name: string) =>
@@ -81,6 +95,52 @@ test('server-everything: results, files, progress; tools that are tasks are left
     'everything: its tool "simulate-research-query" is left out: it can only be called as a task',
   ])
 })
+
+/** The models of an application. */
+function modelOf(wire: WireName, fetch: typeof globalThis.fetch): Model {
+  const options = { apiKey: 'none', maxRetries: 0, fetch }
+  if (wire === 'anthropic') return anthropic({ client: new Anthropic(options), model: 'mock-1' })
+  const api = wire === 'openai-chat' ? 'chat' : 'responses'
+  return openai({ client: new OpenAI(options), model: 'mock-1', api })
+}
+
+interface SentTool {
+  readonly strict?: boolean
+  readonly parameters?: JsonSchema
+  readonly input_schema?: JsonSchema
+  readonly function?: SentTool
+}
+
+/** As OpenAI's strict mode wants it: a closed object without optional members. */
+function isStrict({ additionalProperties, properties, required }: Readonly<Record<string, unknown>>): boolean {
+  const names = Object.keys(Object(properties))
+  return additionalProperties === false && Array.isArray(required) && required.length === names.length
+}
+
+test.each(WIRE_NAMES)(
+  'every tool of the reference servers reaches a model with its schema, as it is and without strict: none would fit (MC12, %s)',
+  async (wire) => {
+    const files = { command: process.execPath, args: [program('filesystem'), tmpdir()] }
+    await using servers = mcp({ servers: { everything, files } })
+    const { fetch, requests } = mockModels({ script: [respond(say('done'))], wires: [wire] })
+    const listed: Tool[] = []
+    const look: Middleware = {
+      name: 'look',
+      beforeAgent: ({ tools }) => void listed.push(...tools),
+    }
+    await createAgent({ model: modelOf(wire, fetch), middleware: [servers, look] }).run('Go')
+    const [body] = requests.map((request) => request.body as { readonly tools: readonly SentTool[] })
+    const sent = body?.tools.map((tool) => tool.function ?? tool) ?? []
+    expect(sent.length).toBeGreaterThan(24)
+    const schemas = listed.map(({ input }) => {
+      const { $schema: _, ...schema } = { ...input?.['~standard'].jsonSchema?.input({ target: 'draft-2020-12' }) }
+      return schema
+    })
+    expect(sent.map(({ parameters, input_schema }) => parameters ?? input_schema)).toMatchObject(schemas)
+    expect(sent.filter(({ strict }) => strict)).toEqual([])
+    expect(schemas.filter((schema) => isStrict(schema))).toEqual([])
+  },
+)
 
 const ASKS = 'trigger-elicitation-request'
 

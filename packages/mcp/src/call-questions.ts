@@ -3,7 +3,7 @@
 import { messageOf } from '@meanwhile/core'
 import type { ElicitRequest, ElicitResult, InputRequiredResult } from '@modelcontextprotocol/client'
 import { type Call, callError, type Reply } from './call.ts'
-import { answersIn, ask, forget, MOST_QUESTIONS, waitingOf } from './questions.ts'
+import { answersIn, ask, forget, keyOf, MOST_QUESTIONS, type QuestionKey, waitingOf } from './questions.ts'
 
 /** The name of a question that the protocol gives no name. */
 const EARLY = 'question'
@@ -13,8 +13,10 @@ const TOO_MANY = `it asks more than ${MOST_QUESTIONS} questions`
 export class CallQuestions {
   readonly #call: Call
   readonly #isRead: boolean
-  /** The answers for a server that asks during the call, oldest first. */
-  readonly #early: ElicitResult[] = []
+  /** The answers for a server that asks during the call, oldest first, each with its question. */
+  #kept: readonly (readonly [QuestionKey, ElicitResult])[] = []
+  /** Those that the request has not needed yet. */
+  #left: (readonly [QuestionKey, ElicitResult])[] = []
   /** The question for which the request was given up. */
   #waiting: ElicitRequest | undefined
   /** How many questions the call has asked. */
@@ -28,17 +30,26 @@ export class CallQuestions {
     this.#asked = waitingOf(call.context.run, call.context.idempotencyKey)?.asked ?? 0
   }
 
-  /** After an answer: what the server gets with the request. A server of the 2025 protocol asks the same questions again. */
+  /** After an answer: what the server gets with the request. A server of the 2025 protocol asks again. */
   reply(): Reply | undefined {
     const { run, idempotencyKey, answers } = this.#call.context
     const waiting = waitingOf(run, idempotencyKey)
     if (!waiting) return undefined
-    if (waiting.isAgain) {
-      this.#early.push(...answers.flatMap((answer) => answersIn(answer)[EARLY] ?? []))
+    const { state, again } = waiting
+    if (again) {
+      const given = answers.slice(-again.length).map((answer) => answersIn(answer)[EARLY])
+      this.#kept = again.flatMap((question, index) => {
+        const answer = given[index]
+        return answer ? [[question, answer] as const] : []
+      })
       return undefined
     }
-    const { state } = waiting
     return { inputResponses: answersIn(answers.at(-1)), ...(state !== undefined && { requestState: state }) }
+  }
+
+  /** Called with each request: its questions have not been answered yet. */
+  begin(): void {
+    this.#left = [...this.#kept]
   }
 
   /** Asks what a server of the 2026 protocol wants to know. */
@@ -72,7 +83,9 @@ export class CallQuestions {
     const { context, listed, options, way } = this.#call
     const { questions = 'interrupt', askAgain } = options
     const { run, callId, signal } = context
-    const early = this.#early.shift()
+    // A server may ask more when it has heard that its call is given up.
+    if (this.#waiting) return { action: 'cancel' }
+    const early = this.#early(request)
     if (early) return early
     if (questions === 'decline') return { action: 'decline' }
     if (this.#asked++ >= MOST_QUESTIONS) return this.decline(TOO_MANY)
@@ -91,9 +104,16 @@ export class CallQuestions {
       return this.decline(
         run ? 'its call may act before it asks: the option askAgain allows to make it again' : 'nobody can answer',
       )
-    this.#waiting = request
+    this.#waiting ??= request
     giveUp()
     return { action: 'cancel' }
+  }
+
+  /** What the user has said to this question before the call was made again. The server may ask another one, which is no answer to it. */
+  #early(request: ElicitRequest): ElicitResult | undefined {
+    const question = keyOf(request)
+    const at = this.#left.findIndex(([asked]) => asked === question)
+    return this.#left.splice(at, at < 0 ? 0 : 1)[0]?.[1]
   }
 
   /** Declines a question that nobody is asked. The run has one warning for each reason. */
@@ -112,10 +132,11 @@ export class CallQuestions {
     const { run, callId, idempotencyKey: key } = context
     if (!run) throw callError(this.#call, 'nobody can answer')
     const requests = { [EARLY]: this.#waiting }
-    await ask(run, { server: way.server, tool: listed.definition.name, callId, key, requests, isAgain: true })
+    const again = [...(waitingOf(run, key)?.again ?? []), keyOf(this.#waiting)]
+    await ask(run, { server: way.server, tool: listed.definition.name, callId, key, requests, again })
   }
 
-  /** Called when the call has its result. */
+  /** Called when the call is over. */
   forget(): void {
     forget(this.#call.context.run, this.#call.context.idempotencyKey)
   }

@@ -1,10 +1,20 @@
-import { call } from '@meanwhile/assemble/testing'
-import type { ToolMessage } from '@meanwhile/core'
+import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/assemble/testing'
+import { createAgent, type ToolMessage } from '@meanwhile/core'
 import { propagation } from '@opentelemetry/api'
 import { afterEach, expect, test, vi } from 'vitest'
-import { event, type Heard, listed, listing, type RawRequest, raw, streamed, trial } from '../test/in-process.ts'
-import { ran } from '../test/runs.ts'
-import { type McpOptions, McpUnknownError } from './index.ts'
+import {
+  bodyOf,
+  event,
+  type Heard,
+  listed,
+  listing,
+  type RawRequest,
+  raw,
+  streamed,
+  trial,
+} from '../test/in-process.ts'
+import { ran, readIn } from '../test/runs.ts'
+import { type HttpServer, type McpOptions, McpUnknownError, mcp } from './index.ts'
 
 afterEach(() => void vi.useRealTimers())
 
@@ -241,6 +251,35 @@ test('after a broken stream was resumed a call waits for its answer, but not lon
   }
   expect(await resumed(answers)).toEqual(['kept', undefined])
   expect(await resumed(silence)).toEqual([expect.stringContaining('may have happened'), ['c1']])
+})
+
+test('a call that loses its answer does not cost the other open calls of its connection theirs (MC4, MC20)', async () => {
+  const { server, begun, letGo } = slow()
+  let connects = 0
+  const shared: HttpServer = {
+    ...server,
+    async fetch(url, init) {
+      const { method, params }: Partial<RawRequest> = JSON.parse(bodyOf(init))
+      if (method === 'initialize') connects++
+      if (method === 'tools/call' && params?.arguments !== undefined && 'lost' in Object(params.arguments)) {
+        await begun
+        return broken()
+      }
+      return (await server.fetch?.(url, init)) ?? new Response()
+    },
+  }
+  await using servers = mcp({ servers: { a: shared } })
+  const go = async (...calls: readonly ScriptStep[]) => {
+    const model = scriptedModel([respond(...calls), respond(say('done'))])
+    return await createAgent({ model, middleware: [servers] }).run('Go')
+  }
+  const open = go(call('wait', {}, { id: 'open' }))
+  const lost = await go(call('wait', { lost: true }, { id: 'lost' }))
+  expect(lost.unknown).toEqual(['lost'])
+  await go(say('hi'))
+  letGo()
+  const result = await open
+  expect([readIn(result), result.unknown, connects]).toEqual([['at last'], undefined, 2])
 })
 
 test('a read that loses its answer twice fails, and has not happened (MC20)', async () => {

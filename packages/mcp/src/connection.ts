@@ -61,7 +61,6 @@ export async function connect<Context>(connecting: Connecting<Context>): Promise
   let isClosed = false
   client.onclose = () => {
     isClosed = true
-    changed()
   }
   // What it reports here, such as progress of a call that has ended, does not make a call fail.
   client.onerror = () => {}

@@ -51,13 +51,22 @@ function annotationsIn(given: JsonObject): ToolAnnotations {
 
 /** Identifies what a model and a user rely on: name, description, input schema and annotations. The order of members does not matter. */
 export function hashOf({ name, description, inputSchema, annotations }: McpDefinition): string {
-  return hash('sha256', JSON.stringify([name, description, ordered(inputSchema), ordered(annotations)]))
+  return jsonHash([name, description, inputSchema, annotations])
 }
 
-/** The value, with the members of its objects in the order of their names. */
-function ordered(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(ordered)
-  if (!isRecord(value)) return value
-  const keys = Object.keys(value).sort()
-  return Object.fromEntries(keys.map((key) => [key, ordered(value[key])]))
+/** The hash of a value that is JSON. */
+export function jsonHash(value: unknown): string {
+  return hash('sha256', orderedJson(value))
+}
+
+/** The value as JSON, with the members of its objects in the order of their names. A server may have very many tools: nothing is copied. */
+function orderedJson(value: unknown): string {
+  let text = ''
+  if (Array.isArray(value)) {
+    for (const one of value) text += `${text && ','}${orderedJson(one)}`
+    return `[${text}]`
+  }
+  if (!isRecord(value)) return JSON.stringify(value) ?? 'null'
+  for (const key of Object.keys(value).sort()) text += `${text && ','}${JSON.stringify(key)}:${orderedJson(value[key])}`
+  return `{${text}}`
 }

@@ -2,9 +2,9 @@ import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { AnswerError, type Checkpoint, createAgent, runTool } from '@meanwhile/core'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { expect, test } from 'vitest'
-import { asking, listed } from '../test/in-process.ts'
+import { asking, bodyOf, event, listed, raw, streamed } from '../test/in-process.ts'
 import { ran, readIn } from '../test/runs.ts'
-import { type McpOptions, mcp, mcpTools } from './index.ts'
+import { type HttpServer, type McpOptions, mcp, mcpTools } from './index.ts'
 
 const form = { message: 'Sure?', requestedSchema: { type: 'object', properties: { ok: { type: 'boolean' } } } }
 const look = listed('look', { annotations: { readOnlyHint: true } })
@@ -45,6 +45,7 @@ test('a second question of the same call is asked after the first, and both answ
   const options = { servers: { a: server }, trust: 'annotations' } as const
   const { result } = await ran(options, [call('look', {})])
   if (result?.status !== 'interrupted') throw new Error('no question')
+  expect(result.interrupts[0]?.payload).toMatchObject({ requests: { question: { params: form } } })
   await using servers = mcp(options)
   const agent = createAgent({ model: scriptedModel([respond(say('done'))]), middleware: [servers] })
   const second = await agent.resume(result.checkpoint, { [result.interrupts[0]?.id ?? '']: { question: yes } }).result
@@ -55,6 +56,73 @@ test('a second question of the same call is asked after the first, and both answ
     .result
   expect(readIn({ ...result, messages })).toEqual([JSON.stringify([yes, no])])
   expect(begun).toHaveLength(3)
+})
+
+/** A server whose call asks these questions the first time, and others when it is made again. */
+function askingOtherwise(first: readonly object[], next: readonly object[]) {
+  const one = asking([look], first)
+  const other = asking([look], next)
+  let calls = 0
+  const server: HttpServer = {
+    ...one.server,
+    async fetch(url, init) {
+      if (bodyOf(init).includes('"tools/call"')) calls++
+      return (await (calls > 1 ? other : one).server.fetch?.(url, init)) ?? new Response()
+    },
+  }
+  return { server, answers: other.answers }
+}
+
+test('an answer goes only to the question that the user has seen: another one is asked (MC15)', async () => {
+  const really = { ...form, message: 'Really?' }
+  const { server, answers } = askingOtherwise([form], [really, form])
+  const { payload, resumed } = await askedAgain({ servers: { a: server }, trust: 'annotations' }, 'look')
+  expect(payload).toMatchObject({ requests: { question: { params: form } } })
+  await resumed(yes)
+  expect(answers).toEqual([{ action: 'cancel' }, { action: 'cancel' }])
+})
+
+test('a call that loses its result after its answer is made once more, and gets the answer again (MC15, MC20)', async () => {
+  const answers: unknown[] = []
+  let heard = () => {}
+  async function* asks(id: number, call: number) {
+    const answered = new Promise<void>((resolve) => {
+      heard = resolve
+    })
+    yield event({ id: `question ${call}`, method: 'elicitation/create', params: form })
+    await answered
+    // The first call is given up, and the second is lost.
+    if (call === 3) yield event({ id, result: { content: [{ type: 'text', text: 'seen' }] } })
+  }
+  let calls = 0
+  const server = raw(
+    ({ id, method }) => {
+      if (method === 'tools/list') return { tools: [look] }
+      return method === 'tools/call' ? streamed(asks(id, ++calls)) : undefined
+    },
+    ({ result }) => {
+      if (result === undefined) return
+      answers.push(result)
+      heard()
+    },
+  )
+  const { resumed } = await askedAgain({ servers: { a: server }, trust: 'annotations' }, 'look')
+  expect(await resumed(yes)).toEqual(['seen'])
+  expect(answers).toEqual([{ action: 'cancel' }, yes, yes])
+})
+
+test('of two equal questions each gets its own answer (MC15)', async () => {
+  const { server } = asking([look], [form, form])
+  const options = { servers: { a: server }, trust: 'annotations' } as const
+  const first = await ran(options, [call('look', {})])
+  await using servers = mcp(options)
+  const agent = createAgent({ model: scriptedModel([respond(say('done'))]), middleware: [servers] })
+  let { result } = first
+  for (const question of [yes, { action: 'decline' }]) {
+    if (result?.status !== 'interrupted') throw new Error('no question')
+    result = await agent.resume(result.checkpoint, { [result.interrupts[0]?.id ?? '']: { question } }).result
+  }
+  expect(readIn(result)).toEqual([JSON.stringify([yes, { action: 'decline' }])])
 })
 
 test('the question of a call that may act is declined with a warning, and interrupts only if askAgain allows it (MC15)', async () => {

@@ -116,6 +116,14 @@ const cases: readonly [string, readonly string[], HttpServer, (readonly ScriptSt
     listingWith(() => ({ tools: [], nextCursor: 'x' })),
   ],
   [
+    'has long cursors',
+    ['a: the pages of its list of tools do not end'],
+    listingWith(({ params }) => {
+      const at = typeof params?.cursor === 'string' ? Number(params.cursor[0]) : 0
+      return { tools: [], ...(at < 9 && { nextCursor: `${at + 1}${'x'.repeat(100_000)}` }) }
+    }),
+  ],
+  [
     'fails to list its tools',
     ['a: cannot be reached (HTTP 500)'],
     listingWith(() => new Response('secret', { status: 500 })),
@@ -136,6 +144,16 @@ const cases: readonly [string, readonly string[], HttpServer, (readonly ScriptSt
     'has a name that is none',
     ['a: its tool without a name is left out: it has no name'],
     listing([{ ...listed('t'), name: { t: 1 } }]),
+  ],
+  [
+    'has a long name',
+    [`a: its tool "${'x'.repeat(100)}" is left out: its name has 200000 characters, more than 100000`],
+    listing([listed('x'.repeat(200_000))]),
+  ],
+  [
+    'has a long title',
+    ['a: its tool "t" is left out: its title has 200000 characters, more than 100000'],
+    listing([listed('t', { annotations: { title: 'x'.repeat(200_000) } })]),
   ],
   [
     'has a long description',

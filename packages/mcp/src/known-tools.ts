@@ -39,11 +39,12 @@ export function toolsFor(
   tools: readonly Tool[],
 ): { readonly tools: readonly Tool[]; readonly changes: readonly Drift[] } {
   const before = knownTools(run)
-  const now = new Map(tools.flatMap(knownOf).map((known) => [known.name, known]))
+  const all = tools.flatMap(knownOf)
   if (before.length === 0) {
-    cell(run).value = JSON.stringify([...now.values()])
+    cell(run).value = JSON.stringify(all)
     return { tools, changes: [] }
   }
+  const now = new Map(all.map((known) => [known.name, known]))
   const changes: Drift[] = []
   const lost: Tool[] = []
   for (const known of before) {

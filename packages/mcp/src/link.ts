@@ -31,6 +31,8 @@ export class Link<Context> implements Way {
   readonly #options: LinkOptions<Context>
   #opening: Promise<Connection> | undefined
   #listing: Promise<Listing> | undefined
+  /** Connections that are closed when the last of their requests has its answer. */
+  readonly #dropped = new Set<Connection>()
   #holders = 0
   #idle: NodeJS.Timeout | undefined
 
@@ -56,7 +58,7 @@ export class Link<Context> implements Way {
     const opening = this.#opening
     const settled = opening?.catch(() => undefined)
     const open = settled && (await unlessAborted(settled, signals))
-    if (open?.isClosed() && this.#opening === opening) this.#opening = undefined
+    if (open?.isClosed() && this.#opening === opening) this.#forgetConnection()
     this.#opening ??= this.#open()
     return await unlessAborted(this.#opening, signals)
   }
@@ -65,13 +67,15 @@ export class Link<Context> implements Way {
     const opening = this.#opening
     void opening?.then(
       (open) => {
-        if (open !== connection || this.#opening !== opening) return
-        this.#opening = undefined
-        this.#listing = undefined
+        if (open === connection && this.#opening === opening) this.#forgetConnection()
       },
       () => {},
     )
-    void connection.close()
+    this.#dropped.add(connection)
+    connection.calls.whenOver(() => {
+      this.#dropped.delete(connection)
+      void connection.close()
+    })
   }
 
   /** The tools of the server. Asks again when they have changed, or if the server does not notify of changes. */
@@ -103,17 +107,21 @@ export class Link<Context> implements Way {
     return new McpAuthError(this.server, mayRedirect(options, context) ? 'redirect' : 'configure')
   }
 
+  #forgetConnection(): void {
+    this.#opening = undefined
+    this.#listing = undefined
+  }
+
   #forget(listing: Promise<Listing>): void {
     if (this.#listing === listing) this.#listing = undefined
   }
 
   async close(): Promise<void> {
     clearTimeout(this.#idle)
-    const open = this.#opening
-    this.#opening = undefined
-    this.#listing = undefined
+    const open = this.#opening?.catch(() => undefined)
+    this.#forgetConnection()
     this.#options.gone()
-    await (await open?.catch(() => undefined))?.close()
+    await Promise.all([...this.#dropped, open].map(async (one) => (await one)?.close()))
   }
 
   async #open(): Promise<Connection> {

@@ -46,6 +46,7 @@ export async function listTools(connection: Connection, options: ListOptions): P
   const most = limits.tools + tools.length + problems.length
   const names = new Set(ours.map(({ name }) => name))
   const cursors = new Set<string>()
+  let room = limits.messageBytes
   if (!hasTools) return { tools, problems }
   for (let cursor: string | undefined; ; ) {
     const page = await pageAt(connection, cursor)
@@ -63,7 +64,8 @@ export async function listTools(connection: Connection, options: ListOptions): P
     const { nextCursor } = page
     if (typeof nextCursor !== 'string') return { tools, problems }
     cursor = nextCursor
-    if (cursors.has(cursor) || cursors.size >= limits.tools)
+    room -= cursor.length
+    if (cursors.has(cursor) || cursors.size >= limits.tools || room < 0)
       throw new McpLimitError(server, 'the pages of its list of tools do not end')
     cursors.add(cursor)
   }
@@ -86,11 +88,21 @@ async function pageAt({ client, calls }: Connection, cursor: string | undefined)
 function usable(raw: unknown, limits: FullLimits, names: ReadonlySet<string>): McpDefinition | string {
   const definition = readDefinition(raw)
   if (typeof definition === 'string') return definition
-  const { name, description = '', inputSchema, outputSchema } = definition
+  const { name, description = '', annotations, inputSchema, outputSchema } = definition
   if (names.has(name)) return 'another tool has its name'
-  const { length } = description
-  if (length > limits.text) return `its description has ${length} characters, more than ${limits.text}`
-  return schemaProblem(inputSchema, limits) ?? (outputSchema && schemaProblem(outputSchema, limits)) ?? definition
+  const { title = '' } = annotations
+  return (
+    tooLong('name', name, limits) ??
+    tooLong('title', title, limits) ??
+    tooLong('description', description, limits) ??
+    schemaProblem(inputSchema, limits) ??
+    (outputSchema && schemaProblem(outputSchema, limits)) ??
+    definition
+  )
+}
+
+function tooLong(what: string, { length }: string, { text }: FullLimits): string | undefined {
+  return length > text ? `its ${what} has ${length} characters, more than ${text}` : undefined
 }
 
 function nameOf(raw: unknown): string {

@@ -32,6 +32,7 @@ export class OpenCalls {
   readonly #streams = new Map<unknown, () => void>()
   /** The token of the call whose stream has sent this event last. */
   readonly #events = new Map<string, string>()
+  #whenOver: (() => void) | undefined
 
   add(call: OpenCall): Open & { event(id: string): void } {
     const { meta, over } = this.addRequest(() => call.lost())
@@ -59,7 +60,19 @@ export class OpenCalls {
   addRequest(lost: () => void): Open {
     const progressToken = randomUUID()
     this.#streams.set(progressToken, lost)
-    return { meta: { progressToken }, over: () => void this.#streams.delete(progressToken) }
+    return {
+      meta: { progressToken },
+      over: () => {
+        this.#streams.delete(progressToken)
+        if (this.#streams.size === 0) this.#whenOver?.()
+      },
+    }
+  }
+
+  /** Calls the function when no request waits for its answer. */
+  whenOver(then: () => void): void {
+    this.#whenOver = then
+    if (this.#streams.size === 0) then()
   }
 
   /** Answers a question of the 2025 protocol. It names no call, so only one call may be open. */

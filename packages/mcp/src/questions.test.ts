@@ -3,9 +3,9 @@ import { type AgentOptions, AnswerError, type Checkpoint, createAgent, type Json
 import { inputRequired, McpServer } from '@modelcontextprotocol/server'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { event, listed, raw, served, streamed, trial } from '../test/in-process.ts'
+import { bodyOf, event, listed, raw, served, streamed, trial } from '../test/in-process.ts'
 import { ran, readIn } from '../test/runs.ts'
-import { type McpOptions, mcp } from './index.ts'
+import { type HttpServer, type McpOptions, mcp } from './index.ts'
 
 /** An agent with these servers, as another process would have it. */
 async function resumed(
@@ -69,6 +69,25 @@ test('an answer that does not fit the form is refused before anything runs, and 
   ])
     await expect(resumed(options, checkpoint, { [id]: wrong })).rejects.toThrow(AnswerError)
   expect(did).toHaveLength(1)
+})
+
+test('a call that fails after its answer leaves nothing of the server in the checkpoint (MC14)', async () => {
+  const { server } = trial()
+  const { checkpoint, id } = await asked({ servers: { bank: server } }, call('pay', { amount: 7 }))
+  expect(JSON.stringify(checkpoint)).toContain('quote-7')
+  const gone: HttpServer = {
+    ...server,
+    fetch: async (url, init) =>
+      bodyOf(init).includes('quote-7')
+        ? new Response('secret', { status: 403 })
+        : ((await server.fetch?.(url, init)) ?? new Response()),
+  }
+  const model = scriptedModel([respond(call('pay', { amount: 8 }))])
+  const result = await resumed({ servers: { bank: gone } }, checkpoint, { [id]: accept }, { model })
+  expect(readIn(result)).toEqual(['bank: the request was refused (HTTP 403)'])
+  const saved = result.status === 'interrupted' && JSON.stringify(result.checkpoint)
+  expect(saved).toContain('quote-8')
+  expect(saved).not.toContain('quote-7')
 })
 
 test('questions: decline and a function answer without an interrupt (MC13, MC16)', async () => {

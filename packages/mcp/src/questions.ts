@@ -3,6 +3,7 @@
 import { interrupt, type Json, type Run, runLocal, type ToolSchema } from '@meanwhile/core'
 import { asJson, isRecord } from '@meanwhile/core/calls'
 import type { ElicitRequest, ElicitResult, InputRequests } from '@modelcontextprotocol/client'
+import { jsonHash } from './definition.ts'
 import { schemaOf, shownSchema } from './schema-of.ts'
 
 /** A question of a server, for the option `questions`. */
@@ -21,9 +22,12 @@ interface Waiting {
   readonly asked: number
   /** What the server wants to have back, with the answer. */
   readonly state?: string
-  /** The call is made again, from its beginning. */
-  readonly isAgain?: true
+  /** The call is made again, from its beginning: what the user was asked before, oldest first. */
+  readonly again?: readonly QuestionKey[]
 }
+
+/** Stands for what a user sees of a question. */
+export type QuestionKey = string
 
 /** The most questions of a call. */
 export const MOST_QUESTIONS = 10
@@ -57,6 +61,11 @@ export interface Asked extends Omit<Waiting, 'asked'> {
   /** The `idempotencyKey` of the call. */
   readonly key: string
   readonly requests: InputRequests
+}
+
+export function keyOf({ params }: ElicitRequest): QuestionKey {
+  const { message, requestedSchema, url }: Readonly<Record<string, unknown>> = { ...params }
+  return jsonHash([message, requestedSchema ?? null, url ?? null])
 }
 
 /** Interrupts the run with the question, when it is certain that the call counts. */

@@ -1,6 +1,6 @@
 /** One execution of a call: the requests that it needs until it has its result. */
 
-import type { Effect } from '@meanwhile/core'
+import { type Effect, RunStop } from '@meanwhile/core'
 import { judgeCall, unlessAborted } from '@meanwhile/core/calls'
 import type { CallToolResult } from '@modelcontextprotocol/client'
 import { context as activeTrace, propagation } from '@opentelemetry/api'
@@ -25,17 +25,28 @@ export class ServerCall {
 
   /** The result of the call. Throws what the model reads, or the question that interrupts the run. */
   async result(): Promise<CallToolResult> {
-    const { limits } = this.#call
-    for (let reply = this.#questions.reply(); ; ) {
-      const { answer, sdk } = await this.#answerTo(reply)
-      if (sdk.isInputRequiredResult(answer)) {
-        reply = await this.#questions.answer(answer)
-        continue
-      }
-      this.#questions.forget()
+    const { context, limits } = this.#call
+    const { signal } = context
+    try {
+      const answer = await this.#answer()
       if (answer.isError) throw callError(this.#call, errorTextOf(answer, limits))
       await this.#checkOutput(answer)
+      this.#questions.forget()
       return answer
+    } catch (error) {
+      // A resume goes on with a call that a question or a cancel has stopped.
+      const isStopped = (signal.aborted ? signal.reason : error) instanceof RunStop
+      if (!isStopped) this.#questions.forget()
+      throw error
+    }
+  }
+
+  /** The answer of the server after all its questions. */
+  async #answer(): Promise<CallToolResult> {
+    for (let reply = this.#questions.reply(); ; ) {
+      const { answer, sdk } = await this.#answerTo(reply)
+      if (!sdk.isInputRequiredResult(answer)) return answer
+      reply = await this.#questions.answer(answer)
     }
   }
 
@@ -93,6 +104,7 @@ export class ServerCall {
     const { run, callId, idempotencyKey, signal } = context
     const left = new AbortController()
     let timer: NodeJS.Timeout | undefined
+    this.#questions.begin()
     const open = calls.add({
       lost: () => left.abort(new LostError()),
       resumed: () => {

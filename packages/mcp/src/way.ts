@@ -8,7 +8,7 @@ export interface Way {
   readonly server: string
   /** An open connection. `signal` ends only the wait. */
   connection(signal: AbortSignal): Promise<Connection>
-  /** Called when a connection no longer works. */
+  /** Called when a connection no longer works for new requests. Those that wait for their answers may still get them. */
   drop(connection: Connection): void
   /** The error of a request whose credentials were refused. */
   unauthorized(): McpAuthError
