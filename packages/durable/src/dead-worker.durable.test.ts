@@ -148,7 +148,7 @@ test('a message that a worker has read before it died is not unread when the nex
   const agent = createAgent({
     name: 'clerk',
     model: scripted(respond(call('hold')), respond(say('Done.'))),
-    tools: [{ ...hold, execute: (input, context) => (started++ === 0 ? hold.execute(input, context) : 'held') }],
+    tools: [{ ...hold, execute: (_, context) => (started++ === 0 ? hold.execute({}, context) : 'held') }],
   })
   const { runs, advance, die } = await twoWorkers(agent)
   await runs.send('run', 'Be quick.')
