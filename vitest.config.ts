@@ -1,7 +1,6 @@
 import { existsSync, statfsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import type { Plugin } from 'vite'
 import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { sized } from './apps/tests/support/size.ts'
 
@@ -11,34 +10,17 @@ export const testTimeout = sized({ small: 60_000, middle: 300_000, whole: 86_400
 /** The same for tests that start programs or servers, which are slower still on a busy machine. */
 export const patience = Math.max(testTimeout, 300_000)
 
-/** Tests run on the sources of the packages, not on builds. */
+/** Tests run on the sources of the packages, not on builds. Without the condition `module`, of which Node knows nothing. */
 export const sources = {
   resolve: { conditions: ['@meanwhile/source'] },
-  ssr: { resolve: { conditions: ['@meanwhile/source', 'module', 'node', 'development|production'] } },
+  ssr: { resolve: { conditions: ['@meanwhile/source', 'node', 'development|production'] } },
 }
 
 function path(file: string): string {
   return fileURLToPath(new URL(file, import.meta.url))
 }
 
-const MODEL = path('packages/assemble/src/testing/scripted-model.ts')
-const WATCHED = path('apps/tests/requests/watched-models.ts')
-
-/** Tests get scripted models that are known to the check of their requests, from whatever package they are. */
-const watchedModels: Plugin = {
-  name: 'watched-models',
-  enforce: 'pre',
-  resolveId: (source, importer) =>
-    importer === path('packages/assemble/src/testing.ts') && source.endsWith('/scripted-model.ts')
-      ? '\0watched-models'
-      : null,
-  load: (id) =>
-    id === '\0watched-models'
-      ? `import { scriptedModel as unwatched } from ${JSON.stringify(MODEL)}
-        import { watched } from ${JSON.stringify(WATCHED)}
-        export const scriptedModel = (...given) => watched(unwatched(...given))`
-      : null,
-}
+const PAGES = 'examples/chat/page/**/*.test.ts'
 
 const MEMORY = '/dev/shm'
 
@@ -56,11 +38,10 @@ export const env = { NODE_COMPILE_CACHE: path('node_modules/.cache/compiled') }
 
 /**
  * The tests of some folders. They run on the sources of the packages, in processes that run many files one after another, so that each
- * process loads the packages and their clients once: no file leaves state behind.
+ * process loads the packages and their clients once: no file leaves state behind. Node itself imports the files, and removes their types.
  */
 function project(name: string, include: string, but: readonly string[] = []): TestProjectInlineConfiguration {
   return {
-    plugins: [watchedModels],
     ...sources,
     test: {
       name,
@@ -72,14 +53,14 @@ function project(name: string, include: string, but: readonly string[] = []): Te
       isolate: false,
       // Tests make much that is soon garbage. With V8's default it is collected, and copied, more often.
       execArgv: ['--max-semi-space-size=64'],
+      // No test mocks a module.
+      experimental: { viteModuleRunner: false, nodeLoader: false },
       testTimeout,
       // After a test the requests of all its models are checked.
       hookTimeout: testTimeout,
       // Vitest would wait for a second.
       expect: { poll: { timeout: 30_000 } },
       env,
-      // The OpenTelemetry packages of the AI SDK contain modules that Node cannot resolve.
-      server: { deps: { inline: [/@ai-sdk\/otel/] } },
     },
   }
 }
@@ -94,7 +75,9 @@ export default defineConfig({
       project('eager-tools', 'packages/eager-tools/**/*.test.ts'),
       // Each apart, because they set up telemetry for their whole process, as programs do.
       project('bench', 'apps/{bench,postgres-cluster}/**/*.test.ts'),
-      project('tests', '{apps/tests,examples}/**/*.test.ts'),
+      project('tests', '{apps/tests,examples}/**/*.test.ts', [PAGES]),
+      // Apart, because Node does not read JSX.
+      { ...sources, test: { name: 'pages', include: [PAGES], exclude: configDefaults.exclude, environment: 'node' } },
     ],
     coverage: {
       provider: 'v8',

@@ -27,7 +27,5 @@ export default defineConfig({
     testTimeout: patience,
     hookTimeout: patience,
     expect: { poll: { timeout: 60_000 } },
-    // The OpenTelemetry packages of the AI SDK contain modules that Node cannot resolve.
-    server: { deps: { inline: [/@ai-sdk\/otel/] } },
   },
 })

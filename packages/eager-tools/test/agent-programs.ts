@@ -19,6 +19,7 @@ import { vi } from 'vitest'
 import { z } from 'zod'
 import type { DeclaredEffect } from '../src/host/declared.ts'
 import type { EagerSettings } from '../src/host/settings.ts'
+import { loadInternals } from '../src/openai-agents/early-tools.ts'
 import { eager } from '../src/openai-agents/index.ts'
 import { type Part, Script } from './agents.ts'
 
@@ -144,7 +145,7 @@ export async function told(program: Program, isEager: boolean): Promise<ToldProg
   const runner = isEager ? eager(plain, effects, { onWarning, ...settings }) : plain
   // Guardrails count as the runner got them when it was made, so they are not given later.
   if (way !== 'given') Object.assign(runner.config, added.runner)
-  await vi.dynamicImportSettled()
+  await loadInternals()
   const shared = { instructions: 'i', model: 'scripted', tools: Object.values(tools) }
   const other = new Agent({ ...shared, name: 'other' })
   const agent = agentBy(way, { ...shared, name: 'a', handoffs: [other] }, added.agent ?? {})

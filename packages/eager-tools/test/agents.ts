@@ -22,6 +22,7 @@ import { expect, vi } from 'vitest'
 import { z } from 'zod'
 import type { DeclaredEffect } from '../src/host/declared.ts'
 import type { EagerSettings } from '../src/host/settings.ts'
+import { loadInternals } from '../src/openai-agents/early-tools.ts'
 import { eager } from '../src/openai-agents/index.ts'
 
 // The SDK's exporter wakes every five seconds by the current clock, which may be that of a later test.
@@ -152,7 +153,7 @@ export async function played(
   const onWarning: EagerSettings['onWarning'] = ({ code }) => void warnings.push(code)
   const plain = new Runner({ tracingDisabled: true, ...runner })
   const runs = isEager ? eager(plain, effects, { onWarning, ...settings }) : plain
-  await vi.dynamicImportSettled()
+  await loadInternals()
   const begin = performance.now()
   const toolOf = (name: string, more: ToolOptions) =>
     tool({

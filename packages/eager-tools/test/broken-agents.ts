@@ -15,6 +15,7 @@ import {
 } from '@openai/agents'
 import { vi } from 'vitest'
 import { z } from 'zod'
+import { loadInternals } from '../src/openai-agents/early-tools.ts'
 import { done, type Item, raw, requested, sealed } from './agents.ts'
 
 setTraceProcessors([])
@@ -151,7 +152,7 @@ export async function run(of: Model, options: Options = {}): Promise<Came> {
   const tools = [toolOf('look', z.object({ q: z.string() })), toolOf('send', z.object({ to: z.string() }))]
   const actor = new Agent({ name: 'a', instructions: 'i', model: of, tools, ...agent })
   const runner = change(new Runner({ tracingDisabled: true }))
-  await vi.dynamicImportSettled()
+  await loadInternals()
   const going = came(runner, actor, { stream: true, ...options.run }, ran)
   await vi.runAllTimersAsync()
   return going

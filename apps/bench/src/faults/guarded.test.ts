@@ -43,6 +43,9 @@ const CASES: readonly Case[] = SCRIPTS.flatMap((one, place) =>
   byTurns(EFFECTS, { small: 1, middle: 2, whole: EFFECTS.length }, place).map((effect) => ({ ...one, effect })),
 )
 
+/** For how many turns of the event loop a check goes on. */
+const CHECKS = [0, 8, 40]
+
 test('with a guard that passes, eager tools make no forbidden call, whatever fault occurs at whatever point (GD3, GD4, GD11)', async () => {
   const bad = new Set<string>()
   for (const { fault, effect, script, turns } of CASES) {
@@ -55,8 +58,8 @@ test('with a guard that passes, eager tools make no forbidden call, whatever fau
 
 test('with a guard that fails, nothing above read runs, whatever fault occurs at whatever point (GD3, GD4, GD6)', async () => {
   const ran = new Set<string>()
-  for (const { fault, effect, script, turns } of CASES)
-    for (const checking of [0, 8, 40]) {
+  for (const [place, { fault, effect, script, turns }] of CASES.entries())
+    for (const checking of byTurns(CHECKS, { small: 1, middle: 3, whole: 3 }, place)) {
       const { executions } = await trial(script, { effect, turns, outermost: guarded(false, checking) }, eagerTools())
       for (const one of executions) if (one.effect !== 'read') ran.add(`${fault}: ${one.effect}, ${checking}`)
     }

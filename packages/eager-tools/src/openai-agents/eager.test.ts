@@ -32,6 +32,7 @@ import {
   sealed,
   text,
 } from '../../test/agents.ts'
+import { loadInternals, eager as without } from '../../test/bare-agents.ts'
 import { eager, type StepSavings } from './index.ts'
 
 unhandledRejections()
@@ -477,12 +478,9 @@ test('if calls are not linked to their turn, reads are made twice in three steps
 })
 
 test('if the SDK does not expose approvals, nothing is early, unless the user lists the tools that need one (R6)', async () => {
-  vi.resetModules()
-  vi.doMock('@openai/agents-core/utils/internal', () => ({ hasDynamicFunctionToolApprovalPolicy: undefined }))
-  const { eager: without } = await import('./index.ts')
   const times = async (approval?: string[]) => {
     without(new Runner(), { look: 'read' })
-    await vi.dynamicImportSettled()
+    await loadInternals()
     const said: string[] = []
     const begin = performance.now()
     const log: number[] = []
@@ -508,8 +506,6 @@ test('if the SDK does not expose approvals, nothing is early, unless the user li
   expect(await times()).toEqual([[100, 200], ['approval-unknown']])
   expect(await times([])).toEqual([[0, 100], []])
   expect(await times(['look'])).toEqual([[100, 200], []])
-  vi.doUnmock('@openai/agents-core/utils/internal')
-  vi.resetModules()
 })
 
 const whole = [...sealed('1'), done(requested('1'))].filter((part) => typeof part === 'object' && 'type' in part)

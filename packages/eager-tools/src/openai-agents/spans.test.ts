@@ -16,6 +16,7 @@ import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@open
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { answer, consumed, done, one, Q, requested, Script, sealed } from '../../test/agents.ts'
+import { loadInternals } from './early-tools.ts'
 import { eager } from './index.ts'
 
 unhandledRejections()
@@ -75,7 +76,7 @@ test('each early call has one execute_tool span under the host’s span, and the
     { look: 'read' },
     { telemetry: { tracerProvider }, independent: ['send'] },
   )
-  await vi.dynamicImportSettled()
+  await loadInternals()
   const seen = look(() => void inside.push(trace.getActiveSpan()?.spanContext().spanId))
   const send = tool({ name: 'send', description: 's', parameters: z.object({ q: z.string() }), execute: () => 'sent' })
   const agent = new Agent({ name: 'a', model: 's', tools: [seen, send] })
@@ -127,7 +128,7 @@ async function sdkSpans(isEager: boolean, tracingDisabled = false): Promise<SdkS
   const model = new Script([one(), answer])
   const plain = new Runner({ modelProvider: { getModel: () => model }, tracingDisabled })
   const runner = isEager ? eager(plain, { look: 'read' }) : plain
-  await vi.dynamicImportSettled()
+  await loadInternals()
   const opens = look(() => {
     // As the SDK's own tools of MCP servers do.
     Object.assign(getCurrentSpan()?.spanData ?? {}, { mcp_data: { server: 'm' } })
