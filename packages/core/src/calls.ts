@@ -17,6 +17,7 @@ export {
   activeContext,
   type CallFacts,
   type ExecutionFacts,
+  executionSpan,
   GUARD,
   inTrace,
   note,

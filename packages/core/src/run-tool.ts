@@ -5,7 +5,6 @@ import { drive } from './flow/flow.ts'
 import { follow } from './flow/follow.ts'
 import { unheard } from './flow/unheard.ts'
 import { CallEntry } from './state/call-entry.ts'
-import { endState } from './state/call-status.ts'
 import { CallTable } from './state/call-table.ts'
 import { UserContext } from './state/user-context.ts'
 import { activeContext, Telemetry } from './telemetry/around.ts'
@@ -135,7 +134,7 @@ async function work<Output>(
   } finally {
     unfollow()
     entry.settle({})
-    entry.status.end(endState(entry, ok))
+    entry.status.end(entry.endState(ok))
     observed.ended(entry)
   }
 }

@@ -3,7 +3,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { agentRunBy } from '../state/call-effect.ts'
 import { findTool } from '../vocabulary/aliases.ts'
-import { described } from '../vocabulary/checked-input.ts'
+import { described, type Validated, validated } from '../vocabulary/checked-input.ts'
 import { AnswerError, messageOf } from '../vocabulary/errors.ts'
 import type { Address, Answers, PendingInterrupt } from '../vocabulary/interrupt.ts'
 import { misfits } from '../vocabulary/json-schema.ts'
@@ -35,7 +35,7 @@ export async function checkAnswers(
     if (!(id in answers)) continue
     const schema = schemaAt(address, askers)
     // The schema is more precise than the JSON Schema, and has better messages.
-    const { issues, cause } = schema ? await issuesOf(schema, answers[id]) : {}
+    const { issues, cause }: Validated = schema ? await validated(schema, answers[id], messageOf) : {}
     const wrong = issues?.map(described) ?? (answerSchema ? misfits(answerSchema, answers[id]) : [])
     if (wrong.length > 0) throw new AnswerError(id, nameOf(address), wrong, { cause }, answerSchema)
   }
@@ -69,15 +69,4 @@ function schemaAt(address: Address, { middleware, tools }: Askers): StandardSche
   if (inner < 0) return tool.execute ? tool.answer : tool.output
   const agent = agentRunBy(tool)
   return agent && schemaAt(address.slice(inner), { middleware: agent.middleware, tools: agent.setup.tools })
-}
-
-async function issuesOf(
-  schema: StandardSchemaV1,
-  answer: unknown,
-): Promise<{ readonly issues?: readonly StandardSchemaV1.Issue[] | undefined; readonly cause?: unknown }> {
-  try {
-    return await schema['~standard'].validate(answer)
-  } catch (cause) {
-    return { issues: [{ message: messageOf(cause) }], cause }
-  }
 }

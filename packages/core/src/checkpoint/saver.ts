@@ -1,17 +1,15 @@
-/** Saves a run in its store: one save at a time, always with the newest state, and each undo before it begins. */
+/** Saves a run in its store: one save at a time, always with the newest state. */
 
 import { turnIfDue } from '../flow/event-loop.ts'
-import type { Awaitable } from '../flow/flow.ts'
-import { recently } from '../flow/grace.ts'
 import { unheard } from '../flow/unheard.ts'
 import { isEnding, isLost } from '../machine/halt.ts'
-import type { CallEntry } from '../state/call-entry.ts'
 import type { RunState, Saver, Undos } from '../state/run.ts'
 import { CheckpointConflictError, type CheckpointError, CheckpointStoreError } from '../vocabulary/checkpoint-errors.ts'
 import { loaded } from '../vocabulary/checkpoint-store.ts'
-import type { Checkpoint, SavedUndo } from '../vocabulary/saved-run.ts'
+import type { Checkpoint } from '../vocabulary/saved-run.ts'
 import { checkedCheckpoint, signed } from './checkpoint.ts'
 import { checkpointOf } from './take.ts'
+import { type Change, RunUndos } from './undos.ts'
 
 /** The longest time in milliseconds before a save begins that nobody waits for. */
 const LATEST = 10
@@ -37,7 +35,7 @@ export class RunSaver implements Saver {
 
   constructor(run: RunState) {
     this.#run = run
-    this.undos = new RunUndos(run, this)
+    this.undos = new RunUndos(run, (change) => this.#saveUndos(change))
   }
 
   get isOn(): boolean {
@@ -97,7 +95,7 @@ export class RunSaver implements Saver {
    * Changes only the undos of the stored checkpoint, because an aborted run saves no new state but still stores its undos. If `change` returns
    * nothing, the checkpoint stays as it is. Throws the errors of {@link now}, and {@link CheckpointCorruptError} if the stored checkpoint is damaged.
    */
-  async saveUndos(change: (stored: Checkpoint) => readonly SavedUndo[] | undefined): Promise<void> {
+  async #saveUndos(change: Change): Promise<void> {
     const { store, over } = this.#run
     if (!store || over) return
     await this.#queue(async () => {
@@ -172,71 +170,4 @@ export class RunSaver implements Saver {
 export function asStoreError(id: string, cause: unknown): CheckpointError {
   if (cause instanceof CheckpointStoreError || cause instanceof CheckpointConflictError) return cause
   return new CheckpointStoreError('save', id, 'it could not be saved', { cause })
-}
-
-/** Stores each undo of a run before it begins, so that no resume repeats it and a resume can report it. */
-class RunUndos implements Undos {
-  /** The outermost run. */
-  readonly #run: RunState
-  readonly #saver: RunSaver
-  /** The undos that are running, by the key of their call. */
-  readonly #running: Map<string, SavedUndo> = new Map()
-  /** The keys of calls whose undo had begun before the resume. */
-  readonly #before: Set<string> = new Set()
-
-  constructor(run: RunState, saver: RunSaver) {
-    this.#run = run
-    this.#saver = saver
-  }
-
-  hadBegun(key: string): boolean {
-    return this.#before.has(key)
-  }
-
-  async during({ key, call }: CallEntry, id: string, undo: () => Awaitable<void>): Promise<void> {
-    if (!this.#saver.isOn) return await undo()
-    const saved = { key, id, tool: call.name }
-    this.#running.set(key, saved)
-    try {
-      await recently(() =>
-        this.#saver.saveUndos((stored) => (mayUndo(stored, key) ? [...othersIn(stored, key), saved] : undefined)),
-      )
-      await undo()
-    } finally {
-      this.#running.delete(key)
-    }
-    // The undo has ended. If this cannot be stored, a resume reports it as one that may not have ended.
-    await this.#saver
-      .saveUndos((stored) => {
-        const isThere = stored.undos.some((one) => one.key === key)
-        return isThere ? [...othersIn(stored, key), { ...saved, hasEnded: true }] : undefined
-      })
-      .catch(() => undefined)
-  }
-
-  save(): readonly SavedUndo[] {
-    return [...this.#running.values()]
-  }
-
-  load(saved: readonly SavedUndo[]): void {
-    for (const { key, id, tool, hasEnded } of saved) {
-      this.#before.add(key)
-      if (hasEnded) continue
-      this.#run.history.takenIds.add(id)
-      this.#run.mayHaveHappened(id)
-      const message = `${tool}: the process ended during the undo, which is not repeated`
-      this.#run.events.warn({ code: 'compensation-failed', message, source: 'core' })
-    }
-  }
-}
-
-function othersIn({ undos }: Checkpoint, key: string): readonly SavedUndo[] {
-  return undos.filter((one) => one.key !== key)
-}
-
-/** Whether a resume from this checkpoint could undo the call. */
-function mayUndo({ calls }: Checkpoint, key: string): boolean {
-  return calls.some(
-    ({ done, runs, ...call }) => (call.key === key && done) || runs.some(({ checkpoint }) => mayUndo(checkpoint, key)),
-  )
 }

@@ -210,7 +210,7 @@ const discards: Readonly<Record<string, Discard>> = {
 
 const warned = (name: string) => ({
   code: 'compensation-failed',
-  message: `${name}: the process ended during the undo, which is not repeated`,
+  message: `${name}: the process ended while the call was being undone. It may or may not be undone; the undo is not repeated`,
   source: 'core',
 })
 
@@ -389,7 +389,7 @@ test('a call that returned a value that is not JSON is not undone after a resume
   const { checkpoint } = (await settled(cancelled)).result ?? {}
   for (const from of [left, checkpoint as Checkpoint]) {
     const { result } = await settled(agentOf([done], options).resume(from))
-    const message = 'keep: it is not undone: the checkpoint lacks its input or output, which is not JSON'
+    const message = 'keep: it is not undone, because the checkpoint lacks its input or output, which is not JSON'
     expect(result?.warnings).toEqual([{ code: 'compensation-failed', message, source: 'core' }])
   }
   expect(did).toEqual([])
@@ -443,7 +443,11 @@ test('an undo that fails is not repeated by a resume of an aborted run, which re
 })
 
 test.each([
-  ['fails', () => Promise.reject(new Error('disk full')), 'it is not undone: the checkpoint could not be saved:'],
+  [
+    'fails',
+    () => Promise.reject(new Error('disk full')),
+    'it is not undone, because the checkpoint could not be saved:',
+  ],
   ['hangs', () => new Promise<never>(() => undefined), 'it did not end within the grace time'],
 ] as const)(
   'a call is not undone while a store %s in which that has to be noted first; a resume undoes it (P22, L16)',

@@ -6,10 +6,11 @@ import { follow, throwIfAborted, wrapLeft } from '../flow/follow.ts'
 import { timer } from '../flow/grace.ts'
 import { hasAbandoned, isEntered, nextInvocation } from '../machine/call.ts'
 import { attemptCounted, executionWanted, movedTo, recalled } from '../machine/decide-call.ts'
-import { knownFor } from '../machine/invocation.ts'
+import { savedFor } from '../machine/invocation.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { Execution } from '../state/call-outcomes.ts'
 import type { RunState } from '../state/run.ts'
+import { executionSpan } from '../telemetry/around.ts'
 import { canonical } from '../vocabulary/canonical.ts'
 import { AgentError, messageOf, RunStop } from '../vocabulary/errors.ts'
 import { copyOfJson } from '../vocabulary/frozen.ts'
@@ -99,7 +100,7 @@ async function* takeSlot(wanted: Wanted): Flow<Progress, ToolMessage> {
 
 /** The outcome of the execution in an earlier process, if it is known. It is not repeated. */
 function recall({ entry, invocation }: Wanted): Outcome | undefined {
-  const known = entry.outcomes.before(knownFor(entry.state, invocation))
+  const known = entry.outcomes.before(savedFor(invocation, entry.state.knownOutcomes))
   if (known && entry.decide(recalled(entry.state, invocation))) entry.outcomes.add(invocation, known)
   return known
 }
@@ -161,7 +162,7 @@ function answersAbort(error: unknown, aborted: boolean): boolean {
 /** Runs the function in its span. The span ends when the call is committed or discarded, with the time at which the function settled. */
 function inSpan(place: InSlot): Flow<Progress, ToolMessage> {
   const { by, entry, call, parent, invocation, signal, early, queued } = place
-  return by.telemetry.aroundFlow<'execution', Progress, ToolMessage>('execution', parent, {
+  return by.telemetry.aroundFlow(executionSpan, parent, {
     begin: () => {
       entry.decide(attemptCounted(entry.state, invocation, 1))
       return { call: entry, input: call.input, attempt: entry.state.attempts, early }

@@ -24,6 +24,8 @@ export interface NoRun {
   readonly timeout: number | undefined
 }
 
+const NO_ANSWERS: readonly Json[] = Object.freeze([])
+
 /** What an execution is part of. */
 export interface Surroundings {
   readonly by: RunState | NoRun
@@ -51,7 +53,7 @@ export function toolContext(
     idempotencyKey: entry.key,
     attempt: execution.attempt,
     // Few runs have questions, and most addresses need not be computed.
-    answers: run && !run.questions.isEmpty ? run.questions.askedAt(addressOf(run, entry)).answers : [],
+    answers: run && !run.questions.isEmpty ? run.questions.askedAt(addressOf(run, entry)).answers : NO_ANSWERS,
     messages,
     signal,
     ...(tool.context && { context: by.userContext.checked.get(tool.context)?.value }),

@@ -1,12 +1,11 @@
 /** Runs one execution in its slot: checks the input, waits for the resource keys of the call, and calls the tool's function with a time limit. */
 
 import type { Context } from '@opentelemetry/api'
-import { turnIfDue } from '../flow/event-loop.ts'
 import type { Flow } from '../flow/flow.ts'
 import { throwIfAborted } from '../flow/follow.ts'
-import { recently, timer, unlessAborted } from '../flow/grace.ts'
+import { recently, unlessAborted } from '../flow/grace.ts'
 import { executionOf, hasAbandoned } from '../machine/call.ts'
-import { attemptCounted, executionAsked, marked, movedTo } from '../machine/decide-call.ts'
+import { attemptCounted, executionAsked, movedTo } from '../machine/decide-call.ts'
 import { isWithin, judgeCall } from '../state/call-effect.ts'
 import type { Execution } from '../state/call-outcomes.ts'
 import type { RunState } from '../state/run.ts'
@@ -21,14 +20,14 @@ import { RunAbortedError, RunStop } from '../vocabulary/errors.ts'
 import { copyOfJson } from '../vocabulary/frozen.ts'
 import { freeze } from '../vocabulary/history.ts'
 import { Interrupt } from '../vocabulary/interrupt.ts'
-import { isRecord } from '../vocabulary/json.ts'
 import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import type { Invocation } from '../vocabulary/saved-run.ts'
 import type { Tool } from '../vocabulary/tool.ts'
-import { ToolTimeoutError, UnknownToolError } from '../vocabulary/tool-errors.ts'
-import { NO_PROGRESS, type Progress } from '../vocabulary/tool-status.ts'
+import { UnknownToolError } from '../vocabulary/tool-errors.ts'
+import type { Progress } from '../vocabulary/tool-status.ts'
 import { givenOf } from './needs.ts'
 import { resultMessage, textMessage } from './result-message.ts'
+import { TimeLimit } from './time-limit.ts'
 import { answerOf, type Surroundings, toolContext } from './tool-context.ts'
 import { untilMayAct } from './wait-for-commit.ts'
 
@@ -86,7 +85,7 @@ export async function* runFunction(place: InSlot, execution: Execution): Flow<Pr
     if (entry.parkedBy) throw entry.parkedBy
     if (!hasAbandoned(entry.state, invocation)) {
       entry.done = { input, output }
-      if (tool.compensate) entry.decide(marked(entry.state, 'isDone'))
+      if (tool.compensate) entry.note({ isDone: true })
     }
     return resultOf(place, tool, output)
   } catch (thrown) {
@@ -162,93 +161,4 @@ function asked({ run, entry, invocation }: InSlot, thrown: unknown): void {
 function timeLimit({ by, own, signal }: InSlot, tool: Tool): TimeLimit {
   const ms = ('timeout' in by ? by.timeout : undefined) ?? tool.timeout
   return new TimeLimit({ tool: tool.name, ms, grace: by.config.grace, signal, abort: (reason) => own.abort(reason) })
-}
-
-interface TimeLimitOptions {
-  readonly tool: string
-  /** In milliseconds; absent means no limit. */
-  readonly ms: number | undefined
-  /** How long it waits for the function after its time is over, in milliseconds. */
-  readonly grace: number
-  /** The signal of the function. Once something else aborts it, this limit no longer applies. */
-  readonly signal: AbortSignal
-  abort(reason: unknown): void
-}
-
-/** The time limit of a function. Its time begins with the constructor and ends with {@link over}. */
-class TimeLimit {
-  readonly #options: TimeLimitOptions
-  #timer: ReturnType<typeof timer>
-  #error: ToolTimeoutError | undefined
-  #isAbandoned = false
-  #reject: (reason: unknown) => void = () => undefined
-
-  constructor(options: TimeLimitOptions) {
-    this.#options = options
-    if (options.ms === undefined) return
-    this.#timer = timer(options.ms, () => this.#end(options.ms ?? 0))
-    options.signal.addEventListener('abort', this.over, { once: true })
-  }
-
-  /** Returns the outcome of the function. When its time is over, this throws {@link ToolTimeoutError}, even if the function ends later. */
-  async *outcome(given: unknown): Flow<Progress, unknown> {
-    if (!isGenerator(given)) return await this.#wait(given)
-    let closed = false
-    try {
-      for (;;) {
-        // The time limit or an abort came while a reader processed the last report.
-        if (this.#error) throw this.#error
-        this.#options.signal.throwIfAborted()
-        const step = await this.#wait(given.next())
-        if (step.done) {
-          closed = true
-          return step.value
-        }
-        if (!isRecord(step.value)) throw new TypeError(`${this.#options.tool} ${NO_PROGRESS}`)
-        yield step.value
-        const turn = turnIfDue()
-        if (turn) await turn
-      }
-    } finally {
-      // Runs the generator's `finally` blocks. If it still waits for something, they run at its next yield.
-      if (!closed) await this.#wait(given.return?.())
-    }
-  }
-
-  readonly over = (): void => {
-    clearTimeout(this.#timer)
-    this.#options.signal.removeEventListener('abort', this.over)
-  }
-
-  #end(ms: number): void {
-    const { tool, grace, abort, signal } = this.#options
-    signal.removeEventListener('abort', this.over)
-    const error = new ToolTimeoutError(tool, ms)
-    this.#error = error
-    // Comes first, so that the grace times of everything that this abort stops end before this one.
-    abort(error)
-    this.#timer = timer(grace, () => {
-      this.#isAbandoned = true
-      this.#reject(error)
-    })
-  }
-
-  /** Like `Promise.race`, which would add a reaction to the losing promise each time; a generator may yield any number of times. */
-  async #wait<Value>(work: Value | PromiseLike<Value>): Promise<Value> {
-    try {
-      const value = await new Promise<Value>((resolve, reject) => {
-        this.#reject = reject
-        Promise.resolve(work).then(resolve, reject)
-        if (this.#isAbandoned) reject(this.#error)
-      })
-      if (this.#error) throw this.#error
-      return value
-    } catch (error) {
-      throw this.#error ?? error
-    }
-  }
-}
-
-function isGenerator(value: unknown): value is AsyncIterator<Progress, unknown> {
-  return isRecord(value) && Symbol.asyncIterator in value && 'next' in value
 }

@@ -13,11 +13,7 @@ export type Work = CallState & { readonly work: WorkState }
 
 /** The work that `holds` accepts, in the order in which it began. */
 function worksOf({ all }: Calls, holds: (work: Work) => boolean): Work[] {
-  return [...all.values()].filter(isWork).filter(holds)
-}
-
-function isWork(call: CallState): call is Work {
-  return call.work !== undefined
+  return [...all.values()].filter((call): call is Work => call.work !== undefined).filter(holds)
 }
 
 /** Work that has begun and has no result. */

@@ -83,30 +83,6 @@ export interface ExecutionState {
   readonly hasAsked?: true
 }
 
-/** What is known of the executions of a call. */
-export interface HasExecutions {
-  readonly executions: readonly ExecutionState[]
-  /** How often the call was executed, in all processes, including executions that are running. */
-  readonly attempts: number
-  /** The effect that an execution in an earlier process may have had, according to the checkpoint. */
-  readonly effectBefore?: Effect | undefined
-  /** An execution in an earlier process had an outcome. */
-  readonly hadOutcome?: boolean
-  /** The known outcomes that no wrap has asked for since the resume. `place`: the index of the outcome in the checkpoint. */
-  readonly knownOutcomes?: readonly KnownOutcome[]
-}
-
-/** What is known of a call's fate. */
-export interface HasFate {
-  readonly fate: Fate
-  /** When the call was requested, in `performance.now()`. If it was provisional: when it was committed. */
-  readonly requestedAt: number
-  /** When the stream of the accepted attempt that requested it ended, in `performance.now()`. */
-  readonly modelEnded?: number | undefined
-  /** Why it was discarded. */
-  readonly cause?: DiscardCause
-}
-
 /** What is known of a call's tool before its input is checked. */
 export interface ToolFacts {
   /** Absent: the effect depends on the input. */
@@ -135,7 +111,7 @@ export interface MiddlewareHook {
   readonly hook: string
 }
 
-export interface CallState extends HasExecutions, HasFate {
+export interface CallState {
   /** Unique among the calls of its run. */
   readonly number: number
   /** The id from the response. An attempt that joins the call replaces it with the id it uses. */
@@ -163,6 +139,22 @@ export interface CallState extends HasExecutions, HasFate {
   /** Equal for all calls of a step with the same tool and input. Absent without a request, and while the input is incomplete. */
   readonly content?: number | undefined
   readonly course: Course
+  readonly fate: Fate
+  /** When the call was requested, in `performance.now()`. If it was provisional: when it was committed. */
+  readonly requestedAt: number
+  /** When the stream of the accepted attempt that requested it ended, in `performance.now()`. */
+  readonly modelEnded?: number | undefined
+  /** Why it was discarded. */
+  readonly cause?: DiscardCause
+  readonly executions: readonly ExecutionState[]
+  /** How often the call was executed, in all processes, including executions that are running. */
+  readonly attempts: number
+  /** The effect that an execution in an earlier process may have had, according to the checkpoint. */
+  readonly effectBefore?: Effect | undefined
+  /** An execution in an earlier process had an outcome. */
+  readonly hadOutcome?: boolean
+  /** The known outcomes that no wrap has asked for since the resume. `place`: the index of the outcome in the checkpoint. */
+  readonly knownOutcomes?: readonly KnownOutcome[]
   /** How its run stopped while the call was provisional. The checkpoint contains the call, and a resume decides its fate. */
   readonly kept?: 'interrupted' | 'cancelled' | undefined
   /** Why it was stopped. `cancelled`: it, or the call that makes it, was cancelled. `stopped`: for any other reason. */
@@ -239,7 +231,7 @@ export function isSetAside({ course, fate }: Pick<CallState, 'course' | 'fate'>,
 }
 
 /** Whether its function was called, in this process or in an earlier one. `asksAgain` is that of {@link effectOf}. */
-export function wasEntered(call: HasExecutions, asksAgain?: boolean): boolean {
+export function wasEntered(call: CallState, asksAgain?: boolean): boolean {
   return effectOf(call, asksAgain) !== undefined || call.hadOutcome === true
 }
 
@@ -248,7 +240,7 @@ export function wasEntered(call: HasExecutions, asksAgain?: boolean): boolean {
  *
  * @param asksAgain - Executions that ask do not count: each starts again from the beginning when it is answered.
  */
-export function effectOf({ executions, effectBefore }: HasExecutions, asksAgain?: boolean): Effect | undefined {
+export function effectOf({ executions, effectBefore }: CallState, asksAgain?: boolean): Effect | undefined {
   const entered = executions.findLast(({ isEntered, hasAsked }) => isEntered && !(asksAgain && hasAsked))
   return entered?.judgement?.effect ?? effectBefore
 }
@@ -263,7 +255,10 @@ export function hasKeys({ stage, judgement }: Pick<ExecutionState, 'stage' | 'ju
   return stage === 'storing' || stage === 'entered' || (stage === 'threw' && judgement !== undefined)
 }
 
-export function executionOf({ executions }: HasExecutions, which: Invocation): ExecutionState | undefined {
+export function executionOf(
+  { executions }: Pick<CallState, 'executions'>,
+  which: Invocation,
+): ExecutionState | undefined {
   // This loop allocates no closure, because it runs several times for each execution.
   for (let place = executions.length - 1; place >= 0; place--) {
     const one = executions[place]
@@ -273,18 +268,18 @@ export function executionOf({ executions }: HasExecutions, which: Invocation): E
 }
 
 /** Whether this execution, or without `which` any execution, is still running after its grace time while nothing waits for it. */
-export function hasAbandoned({ executions }: HasExecutions, which?: Invocation): boolean {
+export function hasAbandoned({ executions }: CallState, which?: Invocation): boolean {
   return executions.some(
     ({ stage, invocation }) => stage === 'abandoned' && (!which || isSameExecution(invocation, which)),
   )
 }
 
-export function isEntered(call: HasExecutions, which: Invocation): boolean {
+export function isEntered(call: CallState, which: Invocation): boolean {
   return executionOf(call, which)?.isEntered === true
 }
 
 /** The invocation of the next execution with this input. */
-export function nextInvocation({ executions }: HasExecutions, input: string | undefined): Invocation {
+export function nextInvocation({ executions }: CallState, input: string | undefined): Invocation {
   const n = executions.filter(({ invocation }) => invocation.input === input).length
   return { ...(input !== undefined && { input }), n }
 }

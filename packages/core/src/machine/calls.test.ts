@@ -122,7 +122,7 @@ const aFact: fc.Arbitrary<Fact> = fc.oneof(
   fc.nat({ max: 2 }).chain((content) => one((calls, { number }) => made(calls, 1, number, content, false))),
   fc.tuple(attempt, fc.nat({ max: 2 })).map(([by, content]) => (calls: Calls) => {
     const held = mayStartFor(calls, by) ? joinableCall(calls, content, by, []) : undefined
-    if (held) table.callJoined(calls, held.number, `${held.id}+`, by)
+    if (held) table.callJoined(calls, held.number, by)
   }),
   {
     weight: 4,

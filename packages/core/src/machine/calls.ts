@@ -10,7 +10,7 @@
 import type { RunStop } from '../vocabulary/errors.ts'
 import { NO_KEYS, type ResourceKeys, unionOf } from '../vocabulary/resource-keys.ts'
 import type { Invocation } from '../vocabulary/saved-run.ts'
-import { type CallState, type Fate, type HasExecutions, isFinal, isUndoAhead } from './call.ts'
+import { type CallState, type Fate, isFinal, isUndoAhead } from './call.ts'
 
 /** An attempt of the current model call. Number 0 stands for a wrap that answers itself. */
 export interface Attempt {
@@ -166,7 +166,7 @@ export function keysIn(call: CallState): ResourceKeys | undefined {
 }
 
 /** The keys of all executions of a call; `undefined` until one is judged. Reads of a discarded call do not count: nothing uses them. */
-export function keysOf({ executions }: HasExecutions, fate: Fate): ResourceKeys | undefined {
+export function keysOf({ executions }: CallState, fate: Fate): ResourceKeys | undefined {
   let keys: ResourceKeys | undefined
   for (const { judgement } of executions) if (judgement) keys = keys ? unionOf(keys, judgement.keys) : judgement.keys
   return keys && fate === 'discarded' ? { ...keys, reads: NO_KEYS.reads } : keys

@@ -42,12 +42,10 @@ const which = fc.record({ input: fc.constantFrom('x', 'y'), n: fc.nat({ max: 1 }
 const aFact: fc.Arbitrary<(call: CallState) => CallState> = fc.oneof(
   fc.constantFrom(facts.begun, facts.parked, facts.hidden),
   fc.constantFrom('result', 'cut off', 'open', 'none').map((end) => (call: CallState) => facts.settled(call, end)),
-  fc.string().map((id) => (call: CallState) => facts.renamed(call, id)),
   fc.nat().map((now) => (call: CallState) => facts.committed(call, now, now)),
   fc.constant((call: CallState) => facts.discarded(call, 'call_withdrawn')),
   fc.constantFrom('interrupted', 'cancelled', undefined).map((how) => (call: CallState) => facts.kept(call, how)),
   fc.constantFrom('cancelled', 'stopped').map((why) => (call: CallState) => facts.aborted(call, why)),
-  fc.constantFrom('isAbandoned', 'isDone', 'isRerun').map((what) => (call: CallState) => facts.marked(call, what)),
   fc.constantFrom('theirs', 'begun', 'ended').map((undo) => (call: CallState) => facts.undoing(call, undo)),
   fc.constantFrom('open', 'ended', 'shown').map((what) => (call: CallState) => facts.told(call, what)),
   fc

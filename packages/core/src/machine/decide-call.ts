@@ -1,24 +1,22 @@
-/** What can happen to one call. Each function takes the state and a fact, and returns the new state: the same one if it is too late. */
+/**
+ * What can happen to one call. Each function takes the state and a fact, and returns the new state: the same one if it is too late. What may become
+ * known at any time needs no function: `CallEntry.note` stores it.
+ */
 
-import type { RunStop } from '../vocabulary/errors.ts'
 import type { DiscardCause } from '../vocabulary/events.ts'
-import type { Interrupt } from '../vocabulary/interrupt.ts'
 import type { Invocation } from '../vocabulary/saved-run.ts'
 import {
   type CallState,
   type End,
   type ExecutionState,
   executionOf,
-  type HasExecutions,
-  type HasFate,
   hasSettled,
   type Judgement,
-  type MiddlewareHook,
   type Stage,
   type Told,
   undoOf,
 } from './call.ts'
-import { knownFor } from './invocation.ts'
+import { savedFor } from './invocation.ts'
 
 /** The call was asleep and is requested now. */
 export function begun(call: CallState): CallState {
@@ -45,27 +43,18 @@ export function settled(call: CallState, end: End): CallState {
   return hasSettled(call) ? call : { ...call, course: end }
 }
 
-export function renamed(call: CallState, id: string): CallState {
-  return { ...call, id }
-}
-
 /** A further attempt requests the call. */
 export function alsoRequestedBy(call: CallState, attempt: number): CallState {
   return { ...call, requestedBy: [...call.requestedBy, attempt] }
 }
 
-/** The input of the call is complete. `content` is equal for all calls with the same tool and input. */
-export function withContent(call: CallState, content: number): CallState {
-  return { ...call, content }
-}
-
 /** The call is committed: its model call succeeded and requests it. Both times are in `performance.now()`. */
-export function committed<Call extends HasFate>(call: Call, requestedAt: number, modelEnded?: number): Call {
+export function committed(call: CallState, requestedAt: number, modelEnded?: number): CallState {
   return call.fate === 'provisional' ? { ...call, fate: 'committed', requestedAt, modelEnded } : call
 }
 
 /** The call is discarded: nothing requests it any more. */
-export function discarded<Call extends HasFate>(call: Call, cause: DiscardCause): Call {
+export function discarded(call: CallState, cause: DiscardCause): CallState {
   return call.fate === 'provisional' ? { ...call, fate: 'discarded', cause } : call
 }
 
@@ -79,21 +68,6 @@ export function aborted(call: CallState, why: CallState['aborted']): CallState {
   return call.course === 'begun' && !call.aborted ? { ...call, aborted: why } : call
 }
 
-/** Its tool asks this question or, with `by`, that wrap asks it. */
-export function asksQuestion(call: CallState, interrupt: Interrupt, by?: MiddlewareHook): CallState {
-  return { ...call, ownQuestion: { interrupt, ...(by && { by }) } }
-}
-
-/** Its tool, or an agent that the tool runs, has asked this question. */
-export function addsQuestion(call: CallState, question: Interrupt): CallState {
-  return { ...call, questions: [...call.questions, question] }
-}
-
-/** Its commit, or a call that it waits for, ended with this stop. */
-export function meetsStop(call: CallState, stop: RunStop): CallState {
-  return { ...call, metStop: stop }
-}
-
 /** The call waits for a commit, and its run pauses: no commit follows in this process. */
 export function parked(call: CallState): CallState {
   return call.fate === 'provisional' && call.course === 'begun' ? { ...call, isParked: true } : call
@@ -103,18 +77,6 @@ export function parked(call: CallState): CallState {
 export function undoing(call: CallState, undo: 'theirs' | 'begun' | 'ended'): CallState {
   const isNext = undo === 'begun' ? undoOf(call) === 'due' : undo === 'theirs' || call.undo === 'begun'
   return isNext ? { ...call, undo } : call
-}
-
-type Noted = 'isAbandoned' | 'isDone' | 'isRerun' | 'isUnknown'
-
-/** Sets a flag of the call. */
-export function marked(call: CallState, what: Noted): CallState {
-  return { ...call, [what]: true }
-}
-
-/** Sets the strongest effect that the call may have before it is committed. */
-export function limited(call: CallState, ceiling: CallState['ceiling']): CallState {
-  return { ...call, ceiling }
 }
 
 /** The reader has not seen the call yet, so its events wait. Only events of a provisional call do. */
@@ -145,12 +107,12 @@ const ORDER: readonly Stage[] = [
 ]
 
 /** A wrap asks for one more execution. */
-export function executionWanted<Call extends HasExecutions>(call: Call, invocation: Invocation): Call {
+export function executionWanted(call: CallState, invocation: Invocation): CallState {
   return { ...call, executions: [...call.executions, { invocation, stage: 'wanted' }] }
 }
 
 /** 1: an execution has its slot and counts as an attempt. -1: its run stopped before its function was called, so it does not count. */
-export function attemptCounted<Call extends HasExecutions>(call: Call, which: Invocation, by: 1 | -1): Call {
+export function attemptCounted(call: CallState, which: Invocation, by: 1 | -1): CallState {
   const { executions, attempts } = call
   const one = executionOf(call, which)
   if (!one) return call
@@ -160,12 +122,7 @@ export function attemptCounted<Call extends HasExecutions>(call: Call, which: In
 }
 
 /** An execution moves to this stage, unless it has reached or passed it. `judgement`: what is known of it from now on. */
-export function movedTo<Call extends HasExecutions>(
-  call: Call,
-  which: Invocation,
-  stage: Stage,
-  judgement?: Judgement,
-): Call {
+export function movedTo(call: CallState, which: Invocation, stage: Stage, judgement?: Judgement): CallState {
   const one = executionOf(call, which)
   if (!one || ORDER.indexOf(stage) <= ORDER.indexOf(one.stage)) return call
   const { executions } = call
@@ -179,7 +136,7 @@ function movedOn(one: ExecutionState, stage: Stage, judgement: Judgement | undef
 
 /** If the outcome of an execution in an earlier process is known, the execution ends with that outcome and is not repeated. */
 export function recalled(call: CallState, which: Invocation): CallState {
-  const known = knownFor(call, which)
+  const known = savedFor(which, call.knownOutcomes)
   if (!known) return call
   const without: CallState = { ...call, knownOutcomes: call.knownOutcomes?.filter((one) => one !== known) ?? [] }
   return movedTo(without, which, 'ended')
@@ -193,7 +150,7 @@ export function executionAsked(call: CallState, which: Invocation): CallState {
 }
 
 /** An execution is over. If it has no outcome yet, it was `left` or `cut off`. */
-export function executionOver<Call extends HasExecutions>(call: Call, which: Invocation): Call {
+export function executionOver(call: CallState, which: Invocation): CallState {
   const isEntered = executionOf(call, which)?.isEntered
   return movedTo(call, which, isEntered ? 'cut off' : 'left')
 }

@@ -3,7 +3,7 @@
 import type { DiscardCause } from '../vocabulary/events.ts'
 import { type CallState, hasSettled, hasSlot } from './call.ts'
 import { type Calls, callOf, isInputOpen, needsSlot } from './calls.ts'
-import { aborted, alsoRequestedBy, committed, discarded, hidden, kept, renamed, told, undoing } from './decide-call.ts'
+import { aborted, alsoRequestedBy, committed, discarded, hidden, kept, told, undoing } from './decide-call.ts'
 
 /** Stores a state that decide-call.ts has made, and notes what that changes for others. Returns whether it differs from the stored one. */
 export function decideCall(calls: Calls, after: CallState): boolean {
@@ -104,9 +104,8 @@ export function callShown(calls: Calls, number: number): readonly number[] {
   return [...own, ...inner.flatMap((child) => callShown(calls, child))]
 }
 
-/** A further attempt requests a call. The call takes the id from this attempt and moves to the end of call order. */
-export function callJoined(calls: Calls, number: number, id: string, attempt: number): void {
-  decideCall(calls, renamed(callOf(calls, number), id))
+/** A further attempt requests a call, which moves to the end of call order. */
+export function callJoined(calls: Calls, number: number, attempt: number): void {
   decideCall(calls, alsoRequestedBy(callOf(calls, number), attempt))
   movedToEnd(calls, number)
 }

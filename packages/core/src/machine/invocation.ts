@@ -11,18 +11,9 @@ export interface KnownOutcome extends Kept {
   readonly place: number
 }
 
-interface HasOutcomes {
-  readonly knownOutcomes?: readonly KnownOutcome[]
-}
-
 /** The element of `kept` that belongs to this invocation. */
-export function savedFor<Some extends Kept>(which: Invocation, kept: readonly Some[]): Some | undefined {
+export function savedFor<Some extends Kept>(which: Invocation, kept: readonly Some[] = []): Some | undefined {
   return kept.find(({ invocation }) => isSame(invocation, which))
-}
-
-/** The outcome of an execution in an earlier process, if it is known. The execution is then not repeated. */
-export function knownFor({ knownOutcomes = [] }: HasOutcomes, which: Invocation): KnownOutcome | undefined {
-  return savedFor(which, knownOutcomes)
 }
 
 /** Whether both are the same execution and the same agent run inside it. */

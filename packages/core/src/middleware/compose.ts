@@ -7,6 +7,7 @@ import { within } from '../flow/grace.ts'
 import { unheard } from '../flow/unheard.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import type { RunState } from '../state/run.ts'
+import { middlewareSpan } from '../telemetry/around.ts'
 import { conflictOf } from '../vocabulary/copies.ts'
 import { AgentError, MiddlewareError, messageOf } from '../vocabulary/errors.ts'
 import { isRecord } from '../vocabulary/json.ts'
@@ -99,7 +100,7 @@ function layer<Request, Event extends Typed, Result>(
       out = true
       return Promise.allSettled(made.map(close))
     }
-    return run.telemetry.aroundFlow<'middleware', Event, Result>('middleware', parent, {
+    return run.telemetry.aroundFlow(middlewareSpan, parent, {
       begin: () => ({ name, hook: kind.hook, step: run.steps.begun, part }),
       make: ({ context }) => {
         const next = (handed: Request) => {

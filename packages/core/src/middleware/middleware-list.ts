@@ -34,7 +34,7 @@ function checkMember(one: unknown): void {
   checkSchema(`middleware.${one.name}.answer`, one.answer as Middleware['answer'])
   checkSchema(`middleware.${one.name}.context`, one.context as Middleware['context'])
   if (!['undefined', 'boolean', 'function'].includes(typeof (one.ignoresInput ?? undefined)))
-    throw refused(`"${one.name}" has an ignoresInput that is neither a boolean nor a function`)
+    throw refused(`"${one.name}" has an ignoresInput that is neither true, false nor a function`)
   const given = METHODS.filter((method) => (one[method] ?? undefined) !== undefined)
   const wrong = given.find((method) => typeof one[method] !== 'function')
   if (wrong) throw refused(`"${one.name}" has a ${wrong} that is not a function`)
@@ -95,7 +95,9 @@ function checkOrder(list: readonly Middleware[]): void {
     const [first, second] = [places.get(outer), places.get(inner)]
     if (first === undefined || second === undefined || first < second) continue
     if (orders.some((other) => other.outer === inner && other.inner === outer))
-      throw refused(`"${outer}" and "${inner}" must each be outside the other`)
+      throw refused(
+        `"${outer}" and "${inner}" must each be outside the other, by their orders: a list cannot have both`,
+      )
     throw refused(`"${outer}" must be outside "${inner}": put it earlier in the list`)
   }
 }

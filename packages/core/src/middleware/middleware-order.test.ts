@@ -414,7 +414,10 @@ test('two that contradict each other in their orders are refused in either order
   const a: Middleware = { name: 'a', order: { outside: ['b'] } }
   const make = (...middleware: readonly Middleware[]) => createAgent({ model: scriptedModel([]), middleware })
   const first = (...names: readonly [string, string]) =>
-    new ConfigError('middleware', `"${names[0]}" and "${names[1]}" must each be outside the other`)
+    new ConfigError(
+      'middleware',
+      `"${names[0]}" and "${names[1]}" must each be outside the other, by their orders: a list cannot have both`,
+    )
   for (const order of [{ outside: ['a'] }, { inside: ['other'], outside: ['a'] }]) {
     const b: Middleware = { name: 'b', order }
     expect(() => make(a, b)).toThrow(first('b', 'a'))
@@ -442,7 +445,7 @@ test('a value that is not a middleware is refused with advice: a factory that wa
     [{ name: '' }, 'one of them has no name: a middleware needs one'],
     [{ name: 'm', beforeModel: 5 }, '"m" has a beforeModel that is not a function'],
     [{ name: 'm', wrapModel: false }, '"m" has a wrapModel that is not a function'],
-    [{ name: 'm', ignoresInput: 'all' }, '"m" has an ignoresInput that is neither a boolean nor a function'],
+    [{ name: 'm', ignoresInput: 'all' }, '"m" has an ignoresInput that is neither true, false nor a function'],
     [
       { name: 'm', afterCheckpoint: () => undefined },
       '"m" has afterCheckpoint, and none of the methods of a middleware: beforeAgent, beforeModel, afterModel, beforeFinalAnswer, wrapAgent, ' +

@@ -1,13 +1,12 @@
 /** Makes one attempt of a model call: one request with its `chat` span. */
 
 import type { Context } from '@opentelemetry/api'
-import { turnIfDue } from '../flow/event-loop.ts'
-import { byHand, close, type Flow, finished } from '../flow/flow.ts'
+import type { Flow } from '../flow/flow.ts'
 import { follow, throwIfAborted, wrapLeft } from '../flow/follow.ts'
 import { modelEventProblem } from '../middleware/hook-problems.ts'
 import { withOutputTool } from '../output/output.ts'
 import type { RunState } from '../state/run.ts'
-import { noteFirstChunk } from '../telemetry/around.ts'
+import { attemptSpan, noteFirstChunk } from '../telemetry/around.ts'
 import { discardCauseOf } from '../tool-call/streamed-calls.ts'
 import { boundedAnswer, boundedCall, shownName } from '../vocabulary/call-limits.ts'
 import { conflictOf } from '../vocabulary/copies.ts'
@@ -26,6 +25,7 @@ import type { ModelFlow } from '../vocabulary/middleware.ts'
 import type { InputLimits, ModelEvent, ModelRequest } from '../vocabulary/model.ts'
 import { ModelError } from '../vocabulary/model-errors.ts'
 import { checkChoice } from '../vocabulary/tool-checks.ts'
+import { untilAborted } from './until-aborted.ts'
 
 /** An event that passes the wraps of a model call. */
 export type WrapModelEvent = ModelFlow extends Flow<infer Event, AssistantMessage> ? Event : never
@@ -66,7 +66,7 @@ export function attemptFlow(
   let firstChunk: number | undefined
   let left = false
 
-  return run.telemetry.aroundFlow<'attempt', WrapModelEvent, AssistantMessage>('attempt', parent, {
+  return run.telemetry.aroundFlow(attemptSpan, parent, {
     begin: () => {
       attempt = observer.started(request)
       return { request, step: run.steps.begun, attempt }
@@ -182,82 +182,4 @@ function asAgentError(thrown: unknown, run: AbortSignal, request: AbortSignal): 
   const error: unknown = request.aborted ? request.reason : thrown
   if (error instanceof AgentError) return error
   return conflictOf(error) ?? new ModelError(messageOf(error), { code: 'unknown', retryable: false, cause: error })
-}
-
-/**
- * Returns the same stream with each event changed. Once the signal aborts, the stream is closed and throws the signal's reason: immediately if a
- * reader is waiting, otherwise at the next read. It reads one event at a time. A stream that never waits does not block the event loop.
- */
-function untilAborted<In, Out, Result>(
-  stream: Flow<In, Result>,
-  signal: AbortSignal,
-  change: (event: In) => Out,
-): Flow<Out, Result> {
-  type Step = IteratorResult<Out, Result>
-  let over = false
-  /** The reader that waits for the next event, if there is one. */
-  let asked: { resolve(step: Step | Promise<Step>): void; reject(reason: unknown): void } | undefined
-
-  const end = () => {
-    over = true
-    asked = undefined
-    signal.removeEventListener('abort', abort)
-  }
-  const leave = async () => {
-    if (over) return
-    end()
-    await close(stream)
-  }
-  const leaveWith = async (error: unknown): Promise<never> => {
-    await leave()
-    throw error
-  }
-  const abort = () => {
-    if (!asked) return
-    const { reject } = asked
-    // A stream that ignores its signal must not delay the run.
-    leave().catch(() => undefined)
-    reject(signal.reason)
-  }
-  const changed = (step: IteratorResult<In, Result>): Step | Promise<Step> => {
-    if (step.done) return step
-    try {
-      return { done: false, value: change(step.value) }
-    } catch (error) {
-      return leaveWith(error)
-    }
-  }
-  const came = (step: IteratorResult<In, Result>) => {
-    if (!asked) return
-    const { resolve } = asked
-    asked = undefined
-    if (step.done) end()
-    resolve(changed(step))
-  }
-  const failed = (error: unknown) => {
-    if (!asked) return
-    const { reject } = asked
-    end()
-    reject(error)
-  }
-
-  // Created once, not for each event.
-  const begin = (resolve: (step: Step | Promise<Step>) => void, reject: (reason: unknown) => void) => {
-    asked = { resolve, reject }
-    stream.next().then(came, failed)
-  }
-  const ask = (): Promise<Step> => {
-    if (over) return finished()
-    return signal.aborted ? leaveWith(signal.reason) : new Promise(begin)
-  }
-
-  signal.addEventListener('abort', abort)
-  return byHand({
-    next: () => turnIfDue()?.then(ask) ?? ask(),
-    async return(value) {
-      await leave()
-      return { done: true, value: await value }
-    },
-    throw: leaveWith,
-  })
 }

@@ -41,7 +41,7 @@ export async function closeRun(
   const checkpoint = checkpointFrom(from, typeof from === 'string' ? await stored(store, from) : from, config.name)
   const { runId, revision, usage, warnings, steps } = checkpoint
   if (hasFinalAnswer(checkpoint))
-    throw new CheckpointError(runId, 'its run has its final answer: agent.resume returns it')
+    throw new CheckpointError(runId, 'its run has its final answer: agent.resume returns the result')
   const stopped = stoppedCalls(checkpoint)
   const unknown = [...new Set([...checkpoint.unknown, ...unknownIn(stopped)])]
   const byId = new Map(stopped.map((one) => [one.id, one]))

@@ -5,7 +5,6 @@ import { checkAnswers } from '../checkpoint/answer-check.ts'
 import { agentText, checkpointFrom, hasFinalAnswer, stored } from '../checkpoint/checkpoint.ts'
 import { textMessage } from '../execution/result-message.ts'
 import { unheard } from '../flow/unheard.ts'
-import { marked } from '../machine/decide-call.ts'
 import { goesOn, stepsLoaded } from '../machine/saved-state.ts'
 import { addressOf, askerOf, isInside, isNested } from '../state/address.ts'
 import { CallEntry } from '../state/call-entry.ts'
@@ -198,12 +197,12 @@ function resumeCall(run: RunState, entry: CallEntry, { checkpoint, answers }: Re
       if (first) stayOpen(entry, first, first.address.slice(address.length))
       break
     case 'again':
-      entry.decide(marked(entry.state, 'isRerun'))
+      entry.note({ isRerun: true })
       break
     case 'unknown': {
       const text = mayHaveHappenedText(checkpoint.status === 'cancelled')
       if (!entry.discarded) settleAs(entry, textMessage({ ...entry.call, id: entry.id }, text, true))
-      entry.decide(marked(entry.state, 'isUnknown'))
+      entry.note({ isUnknown: true })
       run.mayHaveHappened(entry.id)
     }
   }

@@ -7,6 +7,7 @@ import { unheard } from '../flow/unheard.ts'
 import { inboxClosed } from '../machine/steps.ts'
 import { claim, load } from '../resume/go-on.ts'
 import { type Nesting, RunState, type RunWork } from '../state/run.ts'
+import { runSpan } from '../telemetry/around.ts'
 import { cancelCall, statusOf } from '../tool-call/calls-by-id.ts'
 import type { AgentConfig } from '../vocabulary/agent-config.ts'
 import { type CancelOptions, checkedCancel } from '../vocabulary/cancel.ts'
@@ -78,7 +79,7 @@ export function startRun(
   const attributes = config.telemetry?.attributes
   let ended = false
   const result = unheard(
-    run.telemetry.around<'run', AgentResult>('run', run.context, {
+    run.telemetry.around(runSpan, run.context, {
       begin: () => ({
         runId: id,
         model: config.setup.model,

@@ -140,7 +140,7 @@ async function quiet(run: RunState, reasonOf: () => unknown): Promise<void> {
   // Usually nothing is running, and creating an error costs a stack trace.
   if (calls.isOpen || ownWorks(calls.state).length > 0) abortAll(run, reasonOf())
   sideCalls.abort(reasonOf)
-  await Promise.all([calls.idle(), workIdle(run), sideCalls.idle()])
+  await Promise.all([calls.idle(), workIdle(run), sideCalls.idle(run.config.grace)])
   if (run.unclaimed) restoreCalls(run, run.unclaimed.calls)
   run.unclaimed = undefined
 }

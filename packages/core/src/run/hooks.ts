@@ -6,6 +6,7 @@ import { dueHook, hookDone } from '../machine/steps.ts'
 import { blame, given } from '../middleware/compose.ts'
 import { verdictProblem } from '../middleware/hook-problems.ts'
 import type { RunState } from '../state/run.ts'
+import { middlewareSpan } from '../telemetry/around.ts'
 import { boundedAnswer } from '../vocabulary/call-limits.ts'
 import { type AgentError, MiddlewareError } from '../vocabulary/errors.ts'
 import { isRecord } from '../vocabulary/json.ts'
@@ -117,7 +118,7 @@ function runHook<Data, Result>(
 ): Promise<Result | void> {
   run.signal.throwIfAborted()
   const place = { middleware: name, hook }
-  return run.telemetry.around<'middleware', Result | void>('middleware', run.context, {
+  return run.telemetry.around(middlewareSpan, run.context, {
     begin: () => ({ name, hook, step: run.steps.begun }),
     make: ({ context }) => call(data, viewOf(run, { context, source: name, hook, steps: run.steps.left })),
     done: (gave) => {
@@ -134,7 +135,7 @@ function runHook<Data, Result>(
       error,
       thrown,
       changed: returned !== undefined && changes(returned.result, data),
-      verdict: returned && hook === 'beforeFinalAnswer' ? (rejects(returned.result) ? 'reject' : 'accept') : undefined,
+      verdict: returned && hook === 'beforeFinalAnswer' ? verdictOf(returned.result) : undefined,
     }),
   })
 }
@@ -145,6 +146,6 @@ function changes(gave: unknown, data: unknown): boolean {
   return !(isRecord(gave) && gave.accept === true && gave.message === undefined)
 }
 
-function rejects(verdict: unknown): boolean {
-  return isRecord(verdict) && verdict.accept === false
+function verdictOf(gave: unknown): 'accept' | 'reject' {
+  return isRecord(gave) && gave.accept === false ? 'reject' : 'accept'
 }

@@ -207,7 +207,7 @@ function isDirect(run: RunState, { callId, isError, output }: ToolMessage): bool
   try {
     const done = entry?.done
     const word: unknown = unheard(direct(done && 'output' in done ? done.output : output))
-    if (word instanceof Promise) throw new TypeError('its returnDirect returned a promise')
+    if (word instanceof Promise) throw new TypeError('its returnDirect returned a promise, not true or false')
     return Boolean(word)
   } catch (error) {
     const message = `${entry?.call.name}: ${messageOf(error)}`

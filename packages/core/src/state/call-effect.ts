@@ -6,8 +6,7 @@ import type { AgentConfig } from '../vocabulary/agent-config.ts'
 import { branded } from '../vocabulary/brand.ts'
 import type { CallOptions } from '../vocabulary/call-options.ts'
 import { behind } from '../vocabulary/copies.ts'
-import { effectOf } from '../vocabulary/define-tool.ts'
-import { type Effect, exceeds } from '../vocabulary/effect.ts'
+import { type Effect, exceeds, isEffect } from '../vocabulary/effect.ts'
 import { messageOf } from '../vocabulary/errors.ts'
 import { NO_KEYS, type ResourceKeys, withinKeys } from '../vocabulary/resource-keys.ts'
 import { isTexts } from '../vocabulary/shape.ts'
@@ -52,6 +51,13 @@ export function isWithin({ effect, keys }: CallEffect, most: Bounds): boolean {
 /** Whether calls of a tool may have resource keys. */
 export function mayNameKeys(tool: Tool | undefined): boolean {
   return tool?.reads !== undefined || tool?.writes !== undefined
+}
+
+/** Returns the effect of a call with this checked input; `reversible` without `compensate` counts as `external`. Throws what the tool throws. */
+function effectOf(tool: Tool, input: unknown): Effect {
+  const effect = typeof tool.effect === 'function' ? unheard(tool.effect(input)) : (tool.effect ?? 'external')
+  const known = isEffect(effect) && (effect !== 'reversible' || tool.compensate !== undefined)
+  return known ? effect : 'external'
 }
 
 /** Returns the keys of a call. Throws what the tool's own functions throw, and a `TypeError` if they do not return a list of strings. */

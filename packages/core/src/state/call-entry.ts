@@ -3,9 +3,16 @@
 import type { Context } from '@opentelemetry/api'
 import { timer } from '../flow/grace.ts'
 import { type Coming, coming } from '../flow/unheard.ts'
-import { type CallState, hasSettled, type MiddlewareHook, type WorkState, wasEntered } from '../machine/call.ts'
+import {
+  type CallState,
+  hasAbandoned,
+  hasSettled,
+  type MiddlewareHook,
+  type WorkState,
+  wasEntered,
+} from '../machine/call.ts'
 import { askerOf, type Calls, callOf, hasQuestion, waitsForResume } from '../machine/calls.ts'
-import { addsQuestion, asksQuestion, marked, meetsStop, parked, renamed, settled } from '../machine/decide-call.ts'
+import { parked, settled } from '../machine/decide-call.ts'
 import { callMade, decideCall } from '../machine/decide-calls.ts'
 import { type CallBegun, loadedCall } from '../machine/saved-state.ts'
 import type { CallFacts } from '../telemetry/around.ts'
@@ -16,7 +23,8 @@ import type { Interrupt } from '../vocabulary/interrupt.ts'
 import type { ToolCall, ToolMessage } from '../vocabulary/message.ts'
 import type { SavedCall } from '../vocabulary/saved-run.ts'
 import type { Tool } from '../vocabulary/tool.ts'
-import { NotCancelableError, ToolCancelledError } from '../vocabulary/tool-errors.ts'
+import { NotCancelableError, ToolCancelledError, ToolTimeoutError } from '../vocabulary/tool-errors.ts'
+import type { ToolState } from '../vocabulary/tool-status.ts'
 import { atEndOf, type Bounds, factsOf } from './call-effect.ts'
 import { CallOutcomes, type Ending, type Execution } from './call-outcomes.ts'
 import { CallStatus } from './call-status.ts'
@@ -160,6 +168,11 @@ export class CallEntry {
     return isNew
   }
 
+  /** Stores what is known of the call from now on. */
+  note(facts: Partial<CallState>): void {
+    this.decide({ ...this.state, ...facts })
+  }
+
   get state(): CallState {
     return this.#past ?? callOf(this.table.state, this.number)
   }
@@ -233,19 +246,19 @@ export class CallEntry {
 
   /** Records that its tool, or a wrap around it, asks a question. */
   ask(question: Interrupt, by?: MiddlewareHook): void {
-    if (by || !this.asks(question)) this.decide(asksQuestion(this.state, question, by))
-    if (!by) this.decide(addsQuestion(this.state, question))
+    if (by || !this.asks(question)) this.note({ ownQuestion: { interrupt: question, ...(by && { by }) } })
+    if (!by) this.relay(question)
   }
 
   /** Records that the run of an agent inside it asks this question. Returns the question, to be thrown. */
   relay(question: Interrupt): Interrupt {
-    this.decide(addsQuestion(this.state, question))
+    this.note({ questions: [...this.state.questions, question] })
     return question
   }
 
   /** Changes the id of the call and of its result. */
   rename(id: string): void {
-    this.decide(renamed(this.state, id))
+    this.note({ id })
     const { message } = this
     if (message && message.callId !== id) this.ending = { ...this.ending, message: freeze({ ...message, callId: id }) }
   }
@@ -262,7 +275,7 @@ export class CallEntry {
     this.#controller.abort(reason)
     clearTimeout(this.#timer)
     const abandon = () => {
-      this.decide(marked(this.state, 'isAbandoned'))
+      this.note({ isAbandoned: true })
       this.abandoned.reject(reason)
     }
     // Runs of agents inside the call have set their timers earlier, so they give up first and report their end in a later turn.
@@ -287,7 +300,7 @@ export class CallEntry {
    */
   meet(stop: RunStop, grace?: number): void {
     if (this.state.isParked || this.asks(stop)) return
-    this.decide(meetsStop(this.state, stop))
+    this.note({ metStop: stop })
     // In a later turn, because other code in the call may notice the stop in another way and must notice it first.
     if (grace !== undefined && this.decide(parked(this.state))) this.#timer ??= timer(0, () => this.abort(stop, grace))
   }
@@ -296,6 +309,20 @@ export class CallEntry {
   isStoppedBy(thrown: unknown): boolean {
     const { isParked, metStop } = this.state
     return isParked === true || (metStop !== undefined && metStop === thrown)
+  }
+
+  /** How it ended, once it has settled. Call this before its spans end. */
+  endState(ok: boolean): ToolState {
+    if (ok) return 'ok'
+    if (this.isAbandoned) return 'abandoned'
+    if (this.signal.aborted) return 'cancelled'
+    const thrown = [this.ending?.error, this.executions.at(-1)?.error]
+    return thrown.some((error) => error instanceof ToolTimeoutError) ? 'timed-out' : 'error'
+  }
+
+  /** Whether something of it is still running after its grace time. */
+  get isAbandoned(): boolean {
+    return this.state.isAbandoned === true || hasAbandoned(this.state)
   }
 
   settle(ending: Ending): void {

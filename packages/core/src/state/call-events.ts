@@ -172,9 +172,7 @@ export class CallEvents {
 }
 
 function leftOut({ call }: CallEntry, dropped: number): Warning {
-  return {
-    code: 'events-left-out',
-    message: `${dropped} custom events of ${call.name} were left out: at most ${MOST_WAITING} wait for their call`,
-    source: 'core',
-  }
+  const why = `the call started early, and at most ${MOST_WAITING} of them wait until the reader has seen it`
+  const message = `${dropped} custom events of ${call.name} were left out: ${why}`
+  return { code: 'events-left-out', message, source: 'core' }
 }

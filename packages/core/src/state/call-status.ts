@@ -1,29 +1,10 @@
 /** Tracks the status of a call, which `run.toolStatus` returns. */
 
-import { type CallState, hasAbandoned } from '../machine/call.ts'
 import { freeze } from '../vocabulary/history.ts'
 import type { Json } from '../vocabulary/message.ts'
 import { present } from '../vocabulary/present.ts'
-import { ToolTimeoutError } from '../vocabulary/tool-errors.ts'
 import type { Progress, ToolState, ToolStatus } from '../vocabulary/tool-status.ts'
 import type { Wait } from './rest.ts'
-
-/** The part of a settled call that shows how it ended. */
-interface Ended {
-  readonly signal: AbortSignal
-  readonly executions: readonly { readonly error?: unknown }[]
-  readonly state: CallState
-  readonly ending: { readonly error?: unknown } | undefined
-}
-
-/** How a settled call ended. Call this before its spans end. */
-export function endState({ signal, executions, state, ending }: Ended, ok: boolean): ToolState {
-  if (ok) return 'ok'
-  if (state.isAbandoned || hasAbandoned(state)) return 'abandoned'
-  if (signal.aborted) return 'cancelled'
-  const thrown = [ending?.error, executions.at(-1)?.error]
-  return thrown.some((error) => error instanceof ToolTimeoutError) ? 'timed-out' : 'error'
-}
 
 /** The status of one call. Times are in `performance.now()`. */
 export class CallStatus {

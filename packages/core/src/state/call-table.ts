@@ -1,7 +1,6 @@
 /** Stores the calls of a run: their state, and their handles by number and by id. */
 
 import { type Calls, isPast, noCalls } from '../machine/calls.ts'
-import { withContent } from '../machine/decide-call.ts'
 import { callForgotten, callStopped } from '../machine/decide-calls.ts'
 import { inputKey } from '../vocabulary/canonical.ts'
 import type { DiscardCause } from '../vocabulary/events.ts'
@@ -104,7 +103,7 @@ export class CallTable implements CallHome {
     entry.key = this.keyOf(call, entry.state.step, true)
     for (const child of children) this.#byScopedId.set(idIn(child, child.id), child)
     entry.call = call
-    entry.decide(withContent(entry.state, this.contentFor(entry.state.step, call, entry.key)))
+    entry.note({ content: this.contentFor(entry.state.step, call, entry.key) })
   }
 
   /** Returns the content number of a call of this step, if a call with equal content exists. */

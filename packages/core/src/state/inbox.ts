@@ -1,23 +1,20 @@
 /** Holds user messages that were sent to a run, until the next safe point. `machine/steps.ts` decides whether a message is accepted. */
 
-import type { Halt } from '../machine/halt.ts'
-import { inboxClosed, messagesWait, type Steps, takesMessages } from '../machine/steps.ts'
+import { inboxClosed, messagesWait, takesMessages } from '../machine/steps.ts'
 import { InputError } from '../vocabulary/errors.ts'
 import { userMessage } from '../vocabulary/history.ts'
 import type { UserMessage } from '../vocabulary/message.ts'
-
-/** The part of a run that decides whether messages are accepted. */
-interface InboxOwner {
-  readonly steps: { readonly state: Steps }
-  readonly halt: { readonly state: Halt }
-}
+import type { RunHalt } from './run-halt.ts'
+import type { RunSteps } from './run-steps.ts'
 
 export class Inbox {
   #messages: readonly UserMessage[] = []
-  readonly #run: InboxOwner
+  readonly #steps: RunSteps
+  readonly #halt: RunHalt
 
-  constructor(run: InboxOwner) {
-    this.#run = run
+  constructor(steps: RunSteps, halt: RunHalt) {
+    this.#steps = steps
+    this.#halt = halt
   }
 
   /** The messages that wait, in the order in which they were sent. */
@@ -27,15 +24,14 @@ export class Inbox {
 
   /** Queues a user message. Returns false if no step can follow that would read it. Throws `InputError` if it is not valid. */
   send(message: string | UserMessage): boolean {
-    const { steps, halt } = this.#run
-    if (!takesMessages(steps.state, halt.state)) return false
+    if (!takesMessages(this.#steps.state, this.#halt.state)) return false
     this.#become([...this.#messages, userMessage(message)])
     return true
   }
 
   /** The run ends, and no more messages are accepted. Throws {@link InputError} if one is waiting: its sender would not know that it was not used. */
   end(): void {
-    inboxClosed(this.#run.steps.state)
+    inboxClosed(this.#steps.state)
     if (this.#messages.length === 0) return
     throw new InputError('message', 'run-ended', undefined, undefined, { notTaken: this.take() })
   }
@@ -54,6 +50,6 @@ export class Inbox {
 
   #become(messages: readonly UserMessage[]): void {
     this.#messages = messages
-    messagesWait(this.#run.steps.state, messages.length)
+    messagesWait(this.#steps.state, messages.length)
   }
 }

@@ -2,6 +2,7 @@
 
 import type { Context } from '@opentelemetry/api'
 import { isFinal } from '../machine/call.ts'
+import type { Counts } from '../telemetry/around.ts'
 import type { Interrupt } from '../vocabulary/interrupt.ts'
 import type { ToolCall } from '../vocabulary/message.ts'
 import type { ToolState, ToolStatus } from '../vocabulary/tool-status.ts'
@@ -13,14 +14,6 @@ import { WarmUps } from './warm-ups.ts'
 
 /** A call is forgotten when this many more have ended. */
 const MOST_ENDED = 1_000
-
-/** How many calls were made early, committed and discarded, and how many results came from a checkpoint. */
-interface Counts {
-  early: number
-  committed: number
-  discarded: number
-  reused: number
-}
 
 /** The run of the calls. */
 interface Owner extends Listener {

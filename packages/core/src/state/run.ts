@@ -127,13 +127,13 @@ export class RunState {
   readonly events: RunEvents
   readonly history: RunHistory
   readonly steps: RunSteps = new RunSteps()
-  readonly inbox: Inbox = new Inbox(this)
   readonly calls: RunCalls
-  readonly sideCalls: SideCalls
+  readonly sideCalls: SideCalls = new SideCalls()
   readonly saver: Saver
   /** The runs inside its calls that are running, with their calls: they are saved and cancelled with it. */
   readonly innerRuns: Map<RunState, CallEntry> = new Map()
   readonly halt: RunHalt = new RunHalt(this)
+  readonly inbox: Inbox = new Inbox(this.steps, this.halt)
   readonly questions: Questions = new Questions()
   setup: AgentSetup
   /** The context of the loop: that of the run's span, or of the innermost `wrapAgent`. */
@@ -177,7 +177,6 @@ export class RunState {
     // A `beforeAgent` may mask content, so no content may be recorded before it has run.
     this.setup = Object.freeze({ ...config.setup, captureContent: false })
     this.calls = new RunCalls(this)
-    this.sideCalls = new SideCalls(this)
     this.#nesting = nesting
     this.caller = nesting?.entry ?? behind<CallEntry>('call', options.signal)
     this.saver = nesting?.run.saver ?? options.work.saverOf(this)

@@ -11,20 +11,10 @@ interface SideCall {
   readonly done: Promise<unknown>
 }
 
-/** The part of the run that their end needs. */
-interface Ended {
-  readonly config: { readonly grace: number }
-}
-
 export class SideCalls {
-  readonly #run: Ended
   #open: readonly SideCall[] = []
   /** Why the run is over, if it is. */
   #end: { readonly reasonOf: () => unknown } | undefined
-
-  constructor(run: Ended) {
-    this.#run = run
-  }
 
   /** A side call has begun. */
   add(actor: Actor, controller: AbortController, work: Promise<unknown>): void {
@@ -47,9 +37,9 @@ export class SideCalls {
   }
 
   /** Resolves when no side call is running, or when the grace time is over, because a wrap may ignore its signal. */
-  async idle(): Promise<void> {
+  async idle(grace: number): Promise<void> {
     const mine = this.#mine()
-    if (mine.length > 0) await within(this.#run.config.grace, Promise.all(mine.map(({ done }) => done)))
+    if (mine.length > 0) await within(grace, Promise.all(mine.map(({ done }) => done)))
   }
 
   #mine(): readonly SideCall[] {

@@ -2,23 +2,19 @@
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { AgentConfig } from '../vocabulary/agent-config.ts'
-import { described } from '../vocabulary/checked-input.ts'
+import { described, type Validated, validated } from '../vocabulary/checked-input.ts'
 import { ContextError, type Issue } from '../vocabulary/errors.ts'
 import type { Middleware } from '../vocabulary/middleware.ts'
 import type { Tool } from '../vocabulary/tool.ts'
 
 type Needing = Pick<Tool, 'name' | 'input' | 'context'> | Pick<Middleware, 'name' | 'context'>
 
-/** What a schema returned for the context: a part of it, or the issues. */
-interface Checked {
-  readonly value?: unknown
-  readonly issues?: readonly StandardSchemaV1.Issue[] | undefined
-  readonly cause?: unknown
-}
+/** What the schema throws may contain parts of the context, so it is only the cause. */
+const THREW = () => 'its schema threw'
 
 export class UserContext {
   readonly given: unknown
-  readonly checked: Map<StandardSchemaV1, Checked> = new Map()
+  readonly checked: Map<StandardSchemaV1, Validated> = new Map()
 
   constructor(given: unknown) {
     this.given = given
@@ -45,7 +41,7 @@ export class UserContext {
     for (const one of all) {
       const { name, context } = one
       if (!context) continue
-      const checked = this.checked.get(context) ?? (await checkedBy(context, this.given))
+      const checked = this.checked.get(context) ?? (await validated(context, this.given, THREW))
       this.checked.set(context, checked)
       const { issues = [], cause } = checked
       const by = `${'input' in one ? 'tool' : 'middleware'} ${name}`
@@ -54,14 +50,5 @@ export class UserContext {
     }
     if (found.length > 0) throw new ContextError(found, { cause: thrown })
     return undefined
-  }
-}
-
-/** What the schema throws may contain parts of the context, so it is only the cause. */
-async function checkedBy(schema: StandardSchemaV1, context: unknown): Promise<Checked> {
-  try {
-    return await schema['~standard'].validate(context)
-  } catch (cause) {
-    return { issues: [{ message: 'its schema threw' }], cause }
   }
 }

@@ -7,41 +7,25 @@ import { type Context, context, isSpanContextValid, ROOT_CONTEXT, type SpanConte
 import type { Flow } from '../flow/flow.ts'
 import type { Attributes, CaptureContent } from '../vocabulary/span-content.ts'
 import type { TelemetryOptions } from '../vocabulary/telemetry-options.ts'
-import { attemptSpan } from './attempt-span.ts'
-import { type CallFacts, countReused, endCallSpans, executionSpan } from './call-spans.ts'
+import { type CallFacts, countReused, endCallSpans } from './call-spans.ts'
 import { record, through } from './content.ts'
 import { instrumentsOf } from './instruments.ts'
 import { contentsOfRequest } from './message-json.ts'
-import { middlewareSpan, OwnPart } from './middleware-span.ts'
+import { OwnPart } from './middleware-span.ts'
 import { captureOf } from './options.ts'
-import { runSpan } from './run-span.ts'
 import { begin, type SpanTable, type StartedSpan, unobserved } from './span-table.ts'
 import { conversationOf, link, note, type OpenSpan, type Scope, setAttributes, tracingOf } from './spans.ts'
 import { type End, type FlowWork, traced, type Work } from './traced.ts'
 
-export type { CallFacts, ExecutionFacts } from './call-spans.ts'
+export { attemptSpan } from './attempt-span.ts'
+export { type CallFacts, type ExecutionFacts, executionSpan } from './call-spans.ts'
+export { middlewareSpan } from './middleware-span.ts'
+export { type Counts, runSpan } from './run-span.ts'
 export { GUARD } from './semconv.ts'
 export { endSpan, note, type OpenSpan, startSpan } from './spans.ts'
 
-/** The kinds of work that core reports. */
-interface Spans {
-  readonly run: typeof runSpan
-  readonly attempt: typeof attemptSpan
-  readonly middleware: typeof middlewareSpan
-  readonly execution: typeof executionSpan
-}
-type Kind = keyof Spans
-/** What is known when the work begins. */
-type Facts<What extends Kind> = Parameters<Spans[What]>[0]
-type Came<What extends Kind> = Parameters<ReturnType<Spans[What]>['end']>[0]
-type Open<What extends Kind> = StartedSpan<Came<What>>
-
-const SPANS: { readonly [What in Kind]: (facts: Facts<What>, scope: Scope) => SpanTable<Came<What>> } = {
-  run: runSpan,
-  attempt: attemptSpan,
-  middleware: middlewareSpan,
-  execution: executionSpan,
-}
+/** A kind of work that core reports: its span, from what is known when the work begins. */
+type SpanOf<Facts, Came> = (facts: Facts, scope: Scope) => SpanTable<Came>
 
 /** The context that is active in the code that starts a run or a tool. */
 export function activeContext(): Context {
@@ -92,7 +76,6 @@ interface OfRun {
 export class Telemetry {
   /** What its spans have in common. Not private: the telemetry of a run in another copy of core reads it. */
   readonly scope: Scope
-  #run: OpenSpan | undefined
 
   constructor(options: TelemetryOptions | undefined, { agent, capture = fixed(options), outer, ...given }: OfRun = {}) {
     const above = outer?.scope
@@ -107,27 +90,28 @@ export class Telemetry {
       capture: () => through(capture(), above?.capture()),
       annotations: new Map(),
       models: new Map(),
+      run: undefined,
       lasting: new Set(),
       answers: new Map(),
     }
   }
 
   /** Runs a flow inside its span: every step of it runs in the span's context. The span begins with the first step. */
-  aroundFlow<What extends Kind, Event, Result>(
-    what: What,
+  aroundFlow<Facts, Came, Event, Result>(
+    span: SpanOf<Facts, Came>,
     parent: Context,
-    work: FlowWork<Facts<What>, Open<What>, Came<What>, Event, Result>,
+    work: FlowWork<NoInfer<Facts>, StartedSpan<NoInfer<Came>>, NoInfer<Came>, Event, Result>,
   ): Flow<Event, Result> {
-    return traced(work, () => this.#begin(what, parent, work.begin()))
+    return traced(work, () => this.#begin(span, parent, work.begin()))
   }
 
   /** Runs an async function inside its span. */
-  async around<What extends Kind, Result>(
-    what: What,
+  async around<Facts, Came, Result>(
+    span: SpanOf<Facts, Came>,
     parent: Context,
-    work: Work<Facts<What>, Open<What>, Came<What>, Result | Promise<Result>, Result>,
+    work: Work<NoInfer<Facts>, StartedSpan<NoInfer<Came>>, NoInfer<Came>, Result | Promise<Result>, Result>,
   ): Promise<Result> {
-    const open = this.#begin(what, parent, work.begin())
+    const open = this.#begin(span, parent, work.begin())
     let end: End<Result> = {}
     try {
       const result = work.done(await this.inside(open.context, () => work.make(open)))
@@ -142,13 +126,10 @@ export class Telemetry {
     }
   }
 
-  #begin<What extends Kind>(what: What, parent: Context, facts: Facts<What>): Open<What> {
+  #begin<Facts, Came>(span: SpanOf<Facts, Came>, parent: Context, facts: Facts): StartedSpan<Came> {
     const { tracing, instruments } = this.scope
     if (!tracing && !instruments) return unobserved(this.scope, parent)
-    const open = begin(this.scope, parent, SPANS[what](facts, this.scope))
-    if (what === 'run') this.#run = open
-    if (what === 'middleware') this.scope.lasting.add(open)
-    return open
+    return begin(this.scope, parent, span(facts, this.scope))
   }
 
   /** Runs work that has no span in this context. */
@@ -169,7 +150,7 @@ export class Telemetry {
 
   /** The run's span, for a resume of the run. */
   get trace(): Trace | undefined {
-    return this.#run && traceIn(this.#run.context)
+    return this.scope.run && traceIn(this.scope.run.context)
   }
 
   get conversationId(): string | undefined {
@@ -179,14 +160,14 @@ export class Telemetry {
   /** The run continues one with this span and this conversation. */
   resumes(trace: Trace | undefined, conversationId: string | undefined): void {
     this.scope.conversationId ??= conversationId
-    if (!this.#run) return
-    setAttributes(this.#run.span, () => conversationOf(this.scope))
-    if (trace) link(this.#run.span, { ...trace, isRemote: true })
+    if (!this.scope.run) return
+    setAttributes(this.scope.run.span, () => conversationOf(this.scope))
+    if (trace) link(this.scope.run.span, { ...trace, isRemote: true })
   }
 
   /** Records the instructions and the input with which the run begins. */
   begins(task: Parameters<typeof contentsOfRequest>[0]): void {
-    if (this.#run) record(this.#run.span, this.scope.capture(), () => contentsOfRequest(task))
+    if (this.scope.run) record(this.scope.run.span, this.scope.capture(), () => contentsOfRequest(task))
   }
 
   /** A further model attempt, whose span is active in `asker`, requests a call. */

@@ -292,7 +292,7 @@ test('a function that returns a promise records nothing, and its rejection is ha
   await asking(() => Promise.reject(new Error('late'))).run('How is Rome?')
   expect(spans().map(contentOf)).toEqual(spans().map(() => ({})))
   expect(new Set(told.map((text) => text.replace(/gen_ai[.\w]+/, '')))).toEqual(
-    new Set(['meanwhile:  could not be captured captureContent must not return a promise']),
+    new Set(['meanwhile:  could not be captured captureContent must give what to record at once, not a promise']),
   )
 })
 

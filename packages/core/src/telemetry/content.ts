@@ -52,7 +52,7 @@ function captured(
     const chosen = capture === true ? value : capture(attribute, value)
     if (!(chosen instanceof Promise)) return write(chosen)
     chosen.catch(() => undefined)
-    throw new TypeError('captureContent must not return a promise')
+    throw new TypeError('captureContent must give what to record at once, not a promise')
   } catch (error) {
     logged(`${attribute} could not be captured`, error)
     return undefined

@@ -48,6 +48,7 @@ export function middlewareSpan(facts: MiddlewareFacts, scope: Scope): SpanTable<
     }) satisfies SemanticAttributes
   return {
     start: scope.middleware === 'all' ? start : undefined,
+    begun: (open) => void scope.lasting.add(open),
     attributes,
     end(came, begun) {
       if (!scope.lasting.delete(begun)) return undefined

@@ -29,17 +29,20 @@ interface RunFacts {
   readonly middleware: readonly string[]
 }
 
+/** How many calls were made early, committed and discarded, and how many results came from a checkpoint. */
+export interface Counts {
+  early: number
+  committed: number
+  discarded: number
+  reused: number
+}
+
 interface RunCame {
   readonly result: RunResult | undefined
   readonly error: unknown
   readonly steps: number
   readonly usage: Usage
-  readonly calls: {
-    readonly early: number
-    readonly committed: number
-    readonly discarded: number
-    readonly reused: number
-  }
+  readonly calls: Readonly<Counts>
   /** How many calls the accepted responses requested. */
   readonly wanted: number
   /** How many calls may have happened and have no known result. */
@@ -67,6 +70,9 @@ export function runSpan(run: RunFacts, scope: Scope): SpanTable<RunCame> {
         } satisfies SemanticAttributes),
       },
     }),
+    begun(open) {
+      scope.run = open
+    },
     end({ result, error, steps, usage, calls, wanted, unknown }) {
       const { status = outcomeOf(error), message, finishReason }: Partial<RunResult> = result ?? {}
       const failure = failureOf(error)

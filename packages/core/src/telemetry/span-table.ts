@@ -22,6 +22,8 @@ interface Said {
 export interface SpanTable<Came> extends Said {
   /** The attributes on which samplers decide. They are few, because an SDK copies them twice as often as later ones. Absent: there is no span yet. */
   readonly start?: (() => SpanStart) | undefined
+  /** Called when the span has begun. */
+  begun?(open: StartedSpan<Came>): void
   /** The data at the end of the span; `undefined` if it ends later, with {@link finish}. */
   end(came: Came, open: StartedSpan<Came>): Ending | undefined
 }
@@ -49,6 +51,7 @@ export function begin<Came>(scope: Scope, parent: Context, table: SpanTable<Came
       if (ending) finish(open, scope, ending)
     },
   }
+  table.begun?.(open)
   say(open, open.capture, table)
   return open
 }

@@ -49,6 +49,8 @@ export interface Scope {
   readonly annotations: Map<string | undefined, Attributes>
   /** How often each model was called, by its id. */
   readonly models: Map<string, number>
+  /** The span of the run, once it has begun. */
+  run: OpenSpan | undefined
   /** The spans of hooks and wraps that have not ended. */
   readonly lasting: Set<OpenSpan & { end(came: object): void }>
   /** Functions that end the spans of wraps that answered a call themselves, by call, once its fate is known. */

@@ -56,7 +56,9 @@ function resultOf(run: RunState, written: ToolCall, actor: Actor, options: CallO
 /** Throws unless the call has a usable id: two calls without an id would be the same call. */
 function checkCall(call: ToolCall): void {
   if (isCall(call) && call.id !== '') return
-  throw new TypeError("callTool takes { type: 'tool-call', id, name, input }, with a new id")
+  throw new TypeError(
+    "callTool takes { type: 'tool-call', id, name, input }, with an id that its caller uses for no other call",
+  )
 }
 
 /** Returns the call itself if it is frozen, as calls of a response are; otherwise a copy, because the caller may change its object. */

@@ -2,11 +2,10 @@
 
 import { questionsOf } from '../checkpoint/take.ts'
 import { within } from '../flow/grace.ts'
-import { hasAbandoned, undoOf } from '../machine/call.ts'
+import { undoOf } from '../machine/call.ts'
 import { kept, undoing } from '../machine/decide-call.ts'
 import { callCommitted, callDiscarded, responseEnded, restDiscarded, runStopped } from '../machine/decide-calls.ts'
 import type { CallEntry } from '../state/call-entry.ts'
-import { endState } from '../state/call-status.ts'
 import type { RunState } from '../state/run.ts'
 import { CheckpointConflictError, CheckpointError } from '../vocabulary/checkpoint-errors.ts'
 import { messageOf, RunStop } from '../vocabulary/errors.ts'
@@ -118,8 +117,8 @@ async function over(entry: CallEntry): Promise<void> {
 
 /** Records how a call has ended. */
 export function callEnded(run: RunState, entry: CallEntry, ok: boolean): void {
-  if (entry.state.isAbandoned || hasAbandoned(entry.state)) run.noLongerWaitedFor(entry.id)
-  run.calls.end(entry, endState(entry, ok))
+  if (entry.isAbandoned) run.noLongerWaitedFor(entry.id)
+  run.calls.end(entry, entry.endState(ok))
 }
 
 /** Emits the last events of a call that is over, and ends its span. */
@@ -171,7 +170,7 @@ async function compensate(run: RunState, entry: CallEntry): Promise<boolean | un
     const { done } = entry
     if (!done || !entry.decide(undoing(entry.state, 'begun'))) return
     const compensated = () => {
-      if (isLate) throw new Error('it is not undone: the checkpoint could not be saved within the grace time')
+      if (isLate) throw new Error('it is not undone, because the checkpoint could not be saved within the grace time')
       return run.telemetry.inside(place, () => tool?.compensate?.(done.input, done.output))
     }
     await run.saver.undos
@@ -193,11 +192,11 @@ async function compensate(run: RunState, entry: CallEntry): Promise<boolean | un
   }
   if (is !== 'due') return undefined
   if (entry.done && !('input' in entry.done))
-    return failed('it is not undone: the checkpoint lacks its input or output, which is not JSON')
+    return failed('it is not undone, because the checkpoint lacks its input or output, which is not JSON')
   try {
     return (await within(run.config.grace, undo())) || failed('it did not end within the grace time')
   } catch (error) {
-    const what = error instanceof CheckpointError ? 'it is not undone: the checkpoint could not be saved: ' : ''
+    const what = error instanceof CheckpointError ? 'it is not undone, because the checkpoint could not be saved: ' : ''
     return failed(what + messageOf(error))
   } finally {
     isLate = true

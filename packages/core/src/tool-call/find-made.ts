@@ -54,7 +54,7 @@ export function findMade(run: RunState, call: ToolCall, coming?: readonly ToolCa
 function join(run: RunState, entry: CallEntry, id: string, attempt: number): void {
   const { calls, telemetry } = run
   rename(run, entry, id)
-  callJoined(calls.state, entry.number, id, attempt)
+  callJoined(calls.state, entry.number, attempt)
   const context = calls.contexts.get(attempt)
   if (!context) return
   entry.requestedIn.push(context)

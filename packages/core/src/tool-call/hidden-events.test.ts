@@ -80,7 +80,7 @@ test.each([10, MOST, MOST + 1, 5_000])(
     expect(toldIn(events)).toEqual([...numbers(Math.min(count, MOST)), 'after that'])
     const types = events.map(({ type }) => type)
     expect(types.indexOf('tool-start')).toBeGreaterThan(types.indexOf('tool-call'))
-    const why = 'at most 1024 wait for their call'
+    const why = 'the call started early, and at most 1024 of them wait until the reader has seen it'
     const leftOut = [['events-left-out', `${count - MOST} custom events of tell were left out: ${why}`]]
     expect(warningsIn(events)).toEqual(count > MOST ? leftOut : [])
   },

@@ -107,7 +107,7 @@ test.for(promises)(
     expect(result.warnings).toEqual([
       {
         code: 'return-direct-failed',
-        message: 'get: its returnDirect returned a promise',
+        message: 'get: its returnDirect returned a promise, not true or false',
         source: 'core',
       },
     ])

@@ -3,7 +3,7 @@
 import { turnIfDue } from '../flow/event-loop.ts'
 import { follow, type LazyController } from '../flow/follow.ts'
 import { wasEntered } from '../machine/call.ts'
-import { begun, endOf, limited } from '../machine/decide-call.ts'
+import { begun, endOf } from '../machine/decide-call.ts'
 import type { Actor } from '../state/actor.ts'
 import { CallEntry } from '../state/call-entry.ts'
 import type { Ending, Result } from '../state/call-outcomes.ts'
@@ -73,7 +73,7 @@ export function beginCall(run: RunState, entry: CallEntry, actor?: Actor, option
   if (entry.provisional && (isAsleep || entry.reused)) {
     // A checkpoint does not contain the limits.
     entry.most = limitsOf(entry.maker, options)
-    entry.decide(limited(entry.state, entry.most.ceiling))
+    entry.note({ ceiling: entry.most.ceiling })
   }
   if (entry.reused) for (const child of entry.children) if (!wasEntered(child.state)) beginCall(run, child)
   if (!isAsleep) return entry

@@ -49,6 +49,26 @@ export function checkedOf(call: ToolCall): Checked | undefined {
 
 type Checked = () => Awaitable<unknown>
 
+/** What a schema returned: the value, or the issues. `cause`: what it threw. */
+export interface Validated {
+  readonly value?: unknown
+  readonly issues?: readonly StandardSchemaV1.Issue[] | undefined
+  readonly cause?: unknown
+}
+
+/** Checks a value with a schema. A schema that throws has one issue, which `whatThrew` describes. */
+export async function validated(
+  schema: StandardSchemaV1,
+  value: unknown,
+  whatThrew: (cause: unknown) => string,
+): Promise<Validated> {
+  try {
+    return await schema['~standard'].validate(value)
+  } catch (cause) {
+    return { issues: [{ message: whatThrew(cause) }], cause }
+  }
+}
+
 export function described(issue: StandardSchemaV1.Issue): Issue {
   return { path: pathOf(issue).join('.'), message: issue.message }
 }

@@ -1,22 +1,14 @@
 /** Defines `tool`, its types and checks, and how a tool is described to a model. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { unheard } from '../flow/unheard.ts'
 import { branded } from './brand.ts'
-import { type Effect, isEffect } from './effect.ts'
+import type { Effect } from './effect.ts'
 import { ConfigError } from './errors.ts'
 import type { ToolDefinition } from './model.ts'
 import { checkOptions, nearestName, type OptionNames } from './option-checks.ts'
 import type { HasContext, Method, NeedsContext, Tool, ToolContext } from './tool.ts'
 import { type JsonSchema, jsonSchemaOf } from './tool-schema.ts'
 import type { Progress } from './tool-status.ts'
-
-/** Returns the effect of a call with this checked input; `reversible` without `compensate` counts as `external`. Throws what the tool throws. */
-export function effectOf(tool: Tool, input: unknown): Effect {
-  const effect = typeof tool.effect === 'function' ? unheard(tool.effect(input)) : (tool.effect ?? 'external')
-  const known = isEffect(effect) && (effect !== 'reversible' || tool.compensate !== undefined)
-  return known ? effect : 'external'
-}
 
 /** The options of {@link tool} for a tool with `execute`. With `needs`, even if it is empty, `execute` gets those members and the rest. */
 export interface ToolOptions<

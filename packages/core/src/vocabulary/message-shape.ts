@@ -45,7 +45,8 @@ export function shapeHint(value: unknown): string {
   if (!isRecord(value)) return ''
   if (value.role === 'system') return '; a system prompt is the option instructions'
   if ('parts' in value) return '; fromUIMessages() of @meanwhile/ui/ai-sdk reads the messages of useChat'
-  if (value.role === 'assistant') return '; its content is a list of parts: text, reasoning and tool-call'
+  if (value.role === 'assistant')
+    return '; the content of an assistant message is a list of parts: text, reasoning and tool-call'
   if (value.role === 'user' || value.role === 'tool') return `; a part of its content is ${CONTENT_PARTS}`
   return ''
 }

@@ -181,10 +181,10 @@ test('unknown options of a cancel and of a tool without a run are refused (P23)'
 test('the error for a common mistake with an effect contains the correct form (P23, A2, Q1)', () => {
   const make = (effect: string) => () => createAgent({ model, tools: [{ ...plain, effect: effect as Effect }] })
   expect(make('write')).toThrow(
-    'look has an unknown effect: write. Write read, idempotent, reversible, calls or external',
+    "look has an unknown effect: write. Write 'read' if it changes nothing, 'idempotent' if a second equal call changes nothing more, 'reversible' if compensate undoes it, 'calls' if it only calls other tools, or 'external', the default",
   )
   expect(make('reversible')).toThrow(
-    "look has the effect reversible, but no compensate. Write compensate(input, output) or effect: 'external'",
+    "look has the effect reversible, but no compensate. Write compensate(input, output), which undoes a call, or effect: 'external'",
   )
 })
 

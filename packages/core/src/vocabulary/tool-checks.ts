@@ -36,7 +36,7 @@ export function checkTool(tool: Tool): void {
   const { name, description, effect, background, execute, compensate, reads, writes, warm, toContent, returnDirect } =
     tool
   if (name === undefined)
-    throw new ConfigError('tools', 'one has no name: make each with tool({ name, description, input })')
+    throw new ConfigError('tools', 'one has no name: make each with tool({ name, description, input, execute })')
   if (typeof name !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/.test(name))
     throw new ConfigError('tools', `"${String(name)}" is not a valid tool name: [A-Za-z0-9_-]{1,64}`)
   const option = `tools.${name}`
@@ -64,9 +64,10 @@ export function checkTool(tool: Tool): void {
   checkLimits(option, tool)
 }
 
-const EFFECTS = 'Write read, idempotent, reversible, calls or external'
+const EFFECTS =
+  "Write 'read' if it changes nothing, 'idempotent' if a second equal call changes nothing more, 'reversible' if compensate undoes it, 'calls' if it only calls other tools, or 'external', the default"
 
-const COMPENSATE = "Write compensate(input, output) or effect: 'external'"
+const COMPENSATE = "Write compensate(input, output), which undoes a call, or effect: 'external'"
 
 /** @throws {ConfigError} The value is neither a function nor undefined, or is a synchronous generator, which would itself be the output. */
 export function checkExecute(option: string, execute: Tool['execute']): void {

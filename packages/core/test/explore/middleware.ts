@@ -1,11 +1,11 @@
 /** The hooks and wraps of a world. */
 
+import { textMessage } from '../../src/execution/result-message.ts'
 import { drive, map, settle } from '../../src/flow/flow.ts'
 import { Funnel } from '../../src/flow/funnel.ts'
 import { pull } from '../../src/flow/pull.ts'
 import { type Coming, coming } from '../../src/flow/unheard.ts'
 import type { AssistantMessage, Flow, Middleware, ModelFlow, Run, ToolCall } from '../../src/index.ts'
-import { textMessage } from '../../src/execution/result-message.ts'
 import { textOf } from '../../src/vocabulary/message.ts'
 import { answer, toolCall } from '../messages.ts'
 import { wordOf } from './model.ts'

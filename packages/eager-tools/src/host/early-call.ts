@@ -1,7 +1,14 @@
 /** One call of another library's loop that started early: its state, its result and its span. */
 
 import { type DiscardCause, messageOf, type ResourceKeys, type ToolCall } from '@meanwhile/core'
-import { type CallFacts, type ExecutionFacts, follow, noteEffect, type Telemetry } from '@meanwhile/core/calls'
+import {
+  type CallFacts,
+  type ExecutionFacts,
+  executionSpan,
+  follow,
+  noteEffect,
+  type Telemetry,
+} from '@meanwhile/core/calls'
 import type { EarlyStart } from '../call-maker.ts'
 import { copyOf, sameValue } from '../same-value.ts'
 import type { EarlyTool } from './host-tool.ts'
@@ -184,7 +191,7 @@ export class EarlyCall implements CallFacts {
     const { telemetry, parent, enter } = this.#host
     const queued = (performance.now() - this.#evidenceAt) / 1000
     const work = enter(() =>
-      telemetry.around<'execution', unknown>('execution', parent, {
+      telemetry.around(executionSpan, parent, {
         begin: () => ({ call: this, input: this.call.input, attempt: 1, early: true }),
         make: (open) => {
           const started = performance.now()
