@@ -179,6 +179,30 @@ test('with hold nothing is shown before the verdict, and then everything in orde
   expect(shown.map(([delta]) => delta).join('')).toBe('Wella b c')
 })
 
+/** A check that has its verdict after so many microtasks. */
+const soon = (ticks: number, verdict: GuardVerdict) => async () => {
+  for (let tick = 0; tick < ticks; tick++) await undefined
+  return verdict
+}
+
+test.each<[string, (ticks: number, verdict: GuardVerdict) => GuardOptions]>([
+  ['hold', (ticks, verdict) => ({ input: soon(ticks, verdict), hold: true })],
+  ['output', (ticks, verdict) => ({ output: soon(ticks, verdict), block: 1 })],
+])(
+  'with %s all text is shown in order if the check passes, and none if it fails, also just when the model says something (GD3, GD13)',
+  async (_, options) => {
+    const secret = 'It. Is. A. Secret. Word.'
+    for (const verdict of [PASS, FAIL])
+      for (let ticks = 0; ticks < 100; ticks++) {
+        const model = scriptedModel([respond(say(secret, { deltas: 5 }))])
+        const { events, error } = await played(collect(agentWith(options(ticks, verdict), { model }).stream('Hi')))
+        if (error) expect(error).toBeInstanceOf(GuardError)
+        const shown = events.flatMap((event) => (event.type === 'text-delta' ? event.delta : [])).join('')
+        expect([verdict.pass, ticks, shown]).toEqual([!error, ticks, verdict.pass ? secret : ''])
+      }
+  },
+)
+
 const broken = (): unknown => {
   throw new Error('the key is 123')
 }

@@ -16,21 +16,27 @@ export class Beside {
     })
   }
 
-  get isOver(): boolean {
+  /**
+   * Whether it has ended well.
+   *
+   * @throws What it has failed with. It may fail at any time: nothing that waits for it may be passed on without this question.
+   */
+  hasPassed(): boolean {
+    if (this.#failure) throw this.#failure.error
     return this.#isOver
   }
 
   /**
-   * Resolves when it is over, or when the step has settled. Rejects when it has failed. It is not a `Promise.race`, which would add to a promise that
+   * Resolves when it has passed, or when the step has settled. Rejects when it has failed. It is not a `Promise.race`, which would add to a promise that
    * stays open once for each event.
    */
   async or(step: Promise<unknown>): Promise<void> {
-    if (!this.#isOver)
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve
-        const settled = () => resolve()
-        step.then(settled, settled)
-      })
-    if (this.#failure) throw this.#failure.error
+    if (this.hasPassed()) return
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve
+      const settled = () => resolve()
+      step.then(settled, settled)
+    })
+    this.hasPassed()
   }
 }

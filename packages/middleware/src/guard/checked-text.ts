@@ -41,7 +41,7 @@ export async function* checkedText(flow: ModelFlow, rules: TextRules): ModelFlow
       block = { checks, events: waiting.length, open: new Beside(Promise.all(checks.map(({ passed }) => passed))) }
     }
     await block?.open.or(next)
-    if (block?.open.isOver) {
+    if (block?.open.hasPassed()) {
       yield* waiting.splice(0, block.events)
       block = undefined
       continue

@@ -16,18 +16,18 @@ type Event = ModelFlow extends AsyncGenerator<infer Event> ? Event : never
 export async function* untilPassed(flow: ModelFlow, checks: InputChecks, hold: boolean): ModelFlow {
   const open = new Beside(checks.passed)
   const held: Event[] = []
-  while (!open.isOver) {
+  while (!open.hasPassed()) {
     const next = unheard(flow.next())
     await open.or(next)
-    if (open.isOver) yield* held.splice(0)
+    if (open.hasPassed()) yield* held.splice(0)
     const step = await next
     if (step.done) {
       await checks.held()
       yield* held
       return step.value
     }
-    if (hold && !open.isOver) held.push(step.value)
-    else yield step.value
+    held.push(step.value)
+    if (!hold || open.hasPassed()) yield* held.splice(0)
   }
   // One may have failed while the reader took an event.
   await checks.passed
