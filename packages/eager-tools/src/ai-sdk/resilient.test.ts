@@ -392,11 +392,11 @@ test('an abort is one to the SDK, whatever its reason: in a response, in a wait,
   const inside = [begin, ...text('Let').slice(0, -1), stalls]
   const waiting = [begin, ...text('Let').slice(0, -1), breaks()]
   const never = new MockLanguageModelV4({ doStream: () => new Promise(() => undefined) })
-  for (const of of [model([inside]), model([waiting]), never]) {
+  for (const silent of [model([inside]), model([waiting]), never]) {
     for (const reason of ['manual abort', new Error('stop')]) {
       const controller = new AbortController()
       setTimeout(() => controller.abort(reason), 500)
-      const over = resilient([of], { backoff: { baseDelay: 1_000 } })
+      const over = resilient([silent], { backoff: { baseDelay: 1_000 } })
       const reading = (async () => {
         const { stream } = await over.doStream({ prompt: [], abortSignal: controller.signal })
         for await (const _ of stream);
