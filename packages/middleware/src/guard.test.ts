@@ -181,7 +181,7 @@ test('with hold nothing is shown before the verdict, and then everything in orde
 
 /** A check that has its verdict after so many microtasks. */
 const soon = (ticks: number, verdict: GuardVerdict) => async () => {
-  for (let tick = 0; tick < ticks; tick++) await undefined
+  for (let tick = 0; tick < ticks; tick++) await Promise.resolve()
   return verdict
 }
 
