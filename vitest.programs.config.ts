@@ -24,6 +24,8 @@ export default defineConfig({
     environment: 'node',
     env,
     maxWorkers: availableParallelism() + 2,
+    // Each process runs many files, and so loads the packages once: no file leaves state behind.
+    isolate: false,
     testTimeout: patience,
     hookTimeout: patience,
     expect: { poll: { timeout: 60_000 } },
