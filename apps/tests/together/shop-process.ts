@@ -1,6 +1,6 @@
 /**
- * A process of an application with threads over a SQLite file, whose tools come from an MCP server. It executes the order in its arguments, prints what
- * came of it, and ends. For tests.
+ * A process of an application with threads over a SQLite file, whose tools come from an MCP server. It executes the order in its arguments, prints the
+ * result, and ends. For tests.
  */
 
 import { join } from 'node:path'
