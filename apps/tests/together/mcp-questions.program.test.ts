@@ -1,4 +1,4 @@
-/** Questions of MCP servers that one process shows and another one answers. The processes share a SQLite file, and each has a server process of its own. */
+/** Questions of MCP servers that one process shows and another one answers. The processes share a SQLite file, and each starts its own server. */
 
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -18,7 +18,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-/** What a process of its own does with the order. */
+/** What a new process does with the order. */
 async function inProcess(protocol: '2025' | '2026', order: ShopOrder): Promise<unknown> {
   const args = [PROGRAM, folder, protocol, JSON.stringify(order)]
   const { stdout } = await promisify(execFile)(process.execPath, ['--no-warnings', ...args])

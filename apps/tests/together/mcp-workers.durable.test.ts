@@ -1,4 +1,4 @@
-/** Durable runs whose tools come from an MCP server: each worker has connections of its own, and makes them when it continues a run. */
+/** Durable runs whose tools come from an MCP server: each worker has its own connections, and makes them when it continues a run. */
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,6 +1,6 @@
 /**
- * A process of an application with threads over a SQLite file, whose tools come from an MCP server. It executes the order in its arguments, prints what
- * came of it, and ends. For tests.
+ * A process of an application with threads over a SQLite file, whose tools come from an MCP server. It executes the order in its arguments, prints the
+ * result, and ends. For tests.
  */
 
 import { join } from 'node:path'
@@ -47,8 +47,8 @@ async function executed(): Promise<unknown> {
     'send' in order
       ? await threads.send('t', order.send)
       : await threads.answer('t', { [(await threads.read('t')).interrupts[0]?.id ?? '']: order.answer })
-  const { text, interrupts } = await turn.result
-  return { text, payload: interrupts?.[0]?.payload }
+  const { text, interrupts, error } = await turn.result
+  return { text, payload: interrupts?.[0]?.payload, error }
 }
 
 process.stdout.write(JSON.stringify(await executed()))

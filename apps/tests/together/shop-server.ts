@@ -24,7 +24,7 @@ function modern(): McpServer {
     const question = inputRequired.elicit({ message: 'Sure?', requestedSchema: form })
     if (acceptedContent(mcpReq.inputResponses, 'sure', form)?.sure !== true)
       return inputRequired({ requestState: 'the cart', inputRequests: { sure: question } })
-    note(`buy accept ${String(mcpReq.requestState())}`)
+    note(`buy accept ${mcpReq.requestState<string>()}`)
     return text('bought')
   })
   // A call lasts until its test has made a file with its name.

@@ -109,7 +109,7 @@ export class CallQuestions {
     return { action: 'cancel' }
   }
 
-  /** What the user has said to this question before the call was made again. The server may ask another one, which is no answer to it. */
+  /** The user's answer to this question, from before the call was made again. It answers no other question that the server may ask. */
   #early(request: ElicitRequest): ElicitResult | undefined {
     const question = keyOf(request)
     const at = this.#left.findIndex(([asked]) => asked === question)
