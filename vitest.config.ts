@@ -10,7 +10,7 @@ export const testTimeout = sized({ small: 60_000, middle: 300_000, whole: 86_400
 /** The same for tests that start programs or servers, which are slower still on a busy machine. */
 export const patience = Math.max(testTimeout, 300_000)
 
-/** Tests run on the sources of the packages, not on builds. Without the condition `module`, of which Node knows nothing. */
+/** Tests run on the sources of the packages, not on builds. Without the condition `module`, which Node does not have. */
 export const sources = {
   resolve: { conditions: ['@meanwhile/source'] },
   ssr: { resolve: { conditions: ['@meanwhile/source', 'node', 'development|production'] } },

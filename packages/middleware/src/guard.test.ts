@@ -179,7 +179,7 @@ test('with hold nothing is shown before the verdict, and then everything in orde
   expect(shown.map(([delta]) => delta).join('')).toBe('Wella b c')
 })
 
-/** A check that has its verdict after so many microtasks. */
+/** A check that has its verdict after this many microtasks. */
 const soon = (ticks: number, verdict: GuardVerdict) => async () => {
   for (let tick = 0; tick < ticks; tick++) await Promise.resolve()
   return verdict
@@ -189,7 +189,7 @@ test.each<[string, (ticks: number, verdict: GuardVerdict) => GuardOptions]>([
   ['hold', (ticks, verdict) => ({ input: soon(ticks, verdict), hold: true })],
   ['output', (ticks, verdict) => ({ output: soon(ticks, verdict), block: 1 })],
 ])(
-  'with %s all text is shown in order if the check passes, and none if it fails, also just when the model says something (GD3, GD13)',
+  'with %s all text is shown in order if the check passes, and none if it fails, also in the moment of an event (GD3, GD13)',
   async (_, options) => {
     const secret = 'It. Is. A. Secret. Word.'
     for (const verdict of [PASS, FAIL])
