@@ -4,6 +4,7 @@ import { messageOf } from '@meanwhile/core'
 import type { Client, ElicitRequest, FetchLike, PriorDiscovery, Transport } from '@modelcontextprotocol/client'
 import { isOAuth, oneRefresh } from './auth.ts'
 import { boundedResponse, type Reading } from './bounded-response.ts'
+import { LineBuffer } from './line-buffer.ts'
 import { OpenCalls } from './open-calls.ts'
 import type { HttpServer, Of, ServerOptions, StdioServer } from './options.ts'
 import type { Sdk } from './sdk.ts'
@@ -33,7 +34,7 @@ export interface Connecting<Context> {
   readonly prior: PriorDiscovery | undefined
   /** The most bytes of a message. */
   readonly messageBytes: number
-  /** Called when the list of tools of the server has changed, or may have. */
+  /** Called when the list of tools of the server has changed. */
   readonly changed: () => void
 }
 
@@ -59,6 +60,7 @@ export async function connect<Context>(connecting: Connecting<Context>): Promise
   })
   if (mayAsk) answerQuestions(client, calls)
   let isClosed = false
+  let closing: Promise<void> | undefined
   client.onclose = () => {
     isClosed = true
   }
@@ -79,9 +81,9 @@ export async function connect<Context>(connecting: Connecting<Context>): Promise
     network,
     isClosed: () => isClosed,
     async close() {
-      if (isClosed) return
+      if (!isClosed) closing ??= closed(() => client.close(), pid?.(), grace)
       isClosed = true
-      await closed(() => client.close(), pid?.(), grace)
+      await closing
     },
   }
 }
@@ -110,22 +112,29 @@ function kill(pid: number): void {
 
 async function open<Context>(connecting: Connecting<Context>, calls: OpenCalls): Promise<Opened> {
   const { sdk, server, context, messageBytes } = connecting
-  if ('command' in server) return stdio(server, context, messageBytes)
-  if ('url' in server)
-    return http(sdk, server, context, { messageBytes, takes: (message) => calls.takes(message) }, calls)
+  const reading: Reading = { messageBytes, takes: (message) => calls.takes(message) }
+  if ('command' in server) return stdio(sdk, server, context, reading)
+  if ('url' in server) return http(sdk, server, context, reading, calls)
   return { transport: await server.connect(context), network: undefined }
 }
 
-async function stdio<Context>(server: StdioServer<Context>, context: Context, messageBytes: number): Promise<Opened> {
+async function stdio<Context>(
+  sdk: Sdk,
+  server: StdioServer<Context>,
+  context: Context,
+  reading: Reading,
+): Promise<Opened> {
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio')
   const { stderr = () => {}, cwd, env, grace = GRACE } = server
   const transport = new StdioClientTransport({
     ...commandOf(server),
     env: { ...valueFor(env, context) },
     stderr: 'pipe',
-    maxBufferSize: messageBytes,
+    maxBufferSize: reading.messageBytes,
     ...(cwd !== undefined && { cwd }),
   })
+  // The client has no option for it. A client without this member keeps its own buffer, which is only slower.
+  if (Reflect.has(transport, '_readBuffer')) Reflect.set(transport, '_readBuffer', new LineBuffer(sdk, reading))
   // Always read: a server stops when the pipe is full.
   transport.stderr?.on(
     'data',

@@ -59,7 +59,7 @@ export function jsonHash(value: unknown): string {
   return hash('sha256', orderedJson(value))
 }
 
-/** The value as JSON, with the members of its objects in the order of their names. A server may have very many tools: nothing is copied. */
+/** The value as JSON, with the members of its objects in the order of their names. A server may have very many tools: no sorted copy is made. */
 function orderedJson(value: unknown): string {
   let text = ''
   if (Array.isArray(value)) {

@@ -16,12 +16,12 @@ async function askedAgain(options: McpOptions, tool: string) {
   if (result?.status !== 'interrupted') throw error ?? new Error(`the run is ${result?.status}`)
   const [{ id, payload } = { id: '', payload: null }] = result.interrupts
   const saved = JSON.parse(JSON.stringify(result.checkpoint)) as Checkpoint
-  const resumed = async (answer: object) => {
+  const resume = async (answer: object) => {
     await using servers = mcp(options)
     const agent = createAgent({ model: scriptedModel([respond(say('done'))]), middleware: [servers] })
-    return readIn(await agent.resume(saved, { [id]: { question: answer } as never }).result)
+    return await agent.resume(saved, { [id]: { question: answer } as never }).result
   }
-  return { payload, resumed }
+  return { payload, resume, resumed: async (answer: object) => readIn(await resume(answer)) }
 }
 
 test('a question of a 2025 server interrupts the run of a read: the call is given up, and made again with the answer (MC15)', async () => {
@@ -76,10 +76,11 @@ function askingOtherwise(first: readonly object[], next: readonly object[]) {
 test('an answer goes only to the question that the user has seen: another one is asked (MC15)', async () => {
   const really = { ...form, message: 'Really?' }
   const { server, answers } = askingOtherwise([form], [really, form])
-  const { payload, resumed } = await askedAgain({ servers: { a: server }, trust: 'annotations' }, 'look')
+  const { payload, resume } = await askedAgain({ servers: { a: server }, trust: 'annotations' }, 'look')
   expect(payload).toMatchObject({ requests: { question: { params: form } } })
-  await resumed(yes)
+  const again = await resume(yes)
   expect(answers).toEqual([{ action: 'cancel' }, { action: 'cancel' }])
+  expect(again.interrupts).toMatchObject([{ payload: { requests: { question: { params: really } } } }])
 })
 
 test('a call that loses its result after its answer is made once more, and gets the answer again (MC15, MC20)', async () => {

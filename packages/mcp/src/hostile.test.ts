@@ -117,7 +117,7 @@ const cases: readonly [string, readonly string[], HttpServer, (readonly ScriptSt
   ],
   [
     'has long cursors',
-    ['a: the pages of its list of tools do not end'],
+    ['a: the cursors of its list of tools are too long'],
     listingWith(({ params }) => {
       const at = typeof params?.cursor === 'string' ? Number(params.cursor[0]) : 0
       return { tools: [], ...(at < 9 && { nextCursor: `${at + 1}${'x'.repeat(100_000)}` }) }

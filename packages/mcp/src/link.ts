@@ -73,8 +73,7 @@ export class Link<Context> implements Way {
     )
     this.#dropped.add(connection)
     connection.calls.whenOver(() => {
-      this.#dropped.delete(connection)
-      void connection.close()
+      void connection.close().finally(() => this.#dropped.delete(connection))
     })
   }
 

@@ -65,8 +65,9 @@ export async function listTools(connection: Connection, options: ListOptions): P
     if (typeof nextCursor !== 'string') return { tools, problems }
     cursor = nextCursor
     room -= cursor.length
-    if (cursors.has(cursor) || cursors.size >= limits.tools || room < 0)
+    if (cursors.has(cursor) || cursors.size >= limits.tools)
       throw new McpLimitError(server, 'the pages of its list of tools do not end')
+    if (room < 0) throw new McpLimitError(server, 'the cursors of its list of tools are too long')
     cursors.add(cursor)
   }
 }

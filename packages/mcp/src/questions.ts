@@ -34,8 +34,15 @@ export const MOST_QUESTIONS = 10
 
 type AllWaiting = Readonly<Record<string, Waiting>>
 
-const isAllWaiting = (value: unknown): value is AllWaiting =>
-  isRecord(value) && Object.values(value).every((one) => isRecord(one) && typeof one.asked === 'number')
+const isAllWaiting = (value: unknown): value is AllWaiting => isRecord(value) && Object.values(value).every(isWaiting)
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+
+function isWaiting(value: unknown): value is Waiting {
+  if (!isRecord(value)) return false
+  const { asked, state = '', again = [] } = value
+  return typeof asked === 'number' && isText(state) && Array.isArray(again) && again.every(isText)
+}
 
 const waiting = runLocal<AllWaiting>({
   key: 'mcp/waiting',
