@@ -1,5 +1,5 @@
 import { call, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
-import { createAgent, interrupt, tool } from '@meanwhile/core'
+import { createAgent, interrupt, type ModelRequest, tool } from '@meanwhile/core'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { all, shown } from '../test/chat.ts'
@@ -48,6 +48,40 @@ test('close resolves when all writes are done, and a write that has begun before
   expect((await second.read('t')).turns).toMatchObject([{ status: 'completed' }])
 })
 
+test('at whichever event of a turn its threads are closed, nothing is written when close has resolved, and the next process has the turn at once (TH6)', async () => {
+  const look = tool({ name: 'look', description: 'Looks.', input: z.object({}), execute: () => 'seen' })
+  const script = ({ messages }: ModelRequest) =>
+    messages.at(-1)?.role === 'tool' ? respond(say('Well.')) : respond(say('I look.'), call('look'))
+  const working = () => createAgent({ model: scriptedModel([script, script, script]), tools: [look] })
+  for (let closedAt = 1, isOver = false; !isOver; closedAt++) {
+    const shared = memoryThreads()
+    let writes = 0
+    const store = late(
+      shared,
+      () => 0,
+      () => writes++,
+    )
+    const first = createThreads({ agent: working(), store, lease: LEASE })
+    const turn = await first.send('t', 'go')
+    let seen = 0
+    let closed: Promise<number> | undefined
+    void (async () => {
+      for await (const _ of turn.events()) if (++seen === closedAt) closed = first.close().then(() => writes)
+    })()
+    await vi.advanceTimersByTimeAsync(50)
+    const before = await closed
+    isOver = closed === undefined
+    await vi.advanceTimersByTimeAsync(500)
+    if (!isOver) expect([closedAt, writes]).toEqual([closedAt, before])
+    const second = createThreads({ agent: working(), store: shared, lease: LEASE })
+    const { turns } = await second.read('t')
+    expect([closedAt, await second.recover()]).toEqual([closedAt, turns[0]?.status === 'completed' ? 0 : 1])
+    await vi.advanceTimersByTimeAsync(100)
+    const { messages } = await second.read('t')
+    expect(messages.map(({ message }) => message.role)).toEqual(['user', 'assistant', 'tool', 'assistant'])
+  }
+})
+
 test('close waits for a takeover that watch has begun, and gives up its turn (TH6)', async () => {
   const shared = memoryThreads()
   const first = createThreads({ agent: agent(), store: shared, lease: LEASE })
@@ -71,7 +105,8 @@ test('close waits for a takeover that watch has begun, and gives up its turn (TH
 })
 
 test('closed threads begin neither the next turn of the queue nor the turn of a new message (TH6)', async () => {
-  // At one of these times the first turn is about to end, and its end begins the second.
+  // At one of these times the first turn is about to end, and its end would begin the second.
+  const counts = new Set<number>()
   for (let ms = 80; ms < 150; ms += 5) {
     const shared = memoryThreads()
     const model = scriptedModel([respond(say('a'), wait(100)), respond(say('b'))])
@@ -82,6 +117,7 @@ test('closed threads begin neither the next turn of the queue nor the turn of a 
     }
     await vi.advanceTimersByTimeAsync(ms)
     const begun = model.requests.length
+    counts.add(begun)
     const closed = threads.close()
     await vi.advanceTimersByTimeAsync(500)
     await closed
@@ -93,6 +129,7 @@ test('closed threads begin neither the next turn of the queue nor the turn of a 
     await vi.advanceTimersByTimeAsync(4 * LEASE)
     for (const thread of ['t', 'u']) expect(await second.read(thread)).toMatchObject({ status: 'idle', queued: [] })
   }
+  expect(counts).toEqual(new Set([1, 2]))
 })
 
 test('at whichever time a turn with a question is stopped, it ends as stopped, and readers receive each of its messages once (TH2, TH5)', async () => {

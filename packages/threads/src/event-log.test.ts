@@ -57,6 +57,7 @@ test('deltas are stored after 250 ms, or with the next other event, events that 
   expect(received).toEqual([0, 100, 200, 400, 480])
   expect(writes.filter((types) => types.includes('text-delta'))).toEqual([
     [0, 'attempt-start', 'text-delta'],
+    // Clocks of tests run what is due at the next turn of the event loop a millisecond later.
     [351, 'text-delta', 'text-delta'],
     [480, 'text-delta', 'tool-input-start', 'tool-input-delta', 'tool-call', 'message', 'tool-start'],
   ])

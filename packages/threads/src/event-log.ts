@@ -109,5 +109,6 @@ export class EventLog {
   close(): void {
     clearTimeout(this.#timer)
     this.#waiting = []
+    this.#droppedThrough = undefined
   }
 }

@@ -6,7 +6,7 @@ import type { IdleHeap } from '../test/idle-heap.ts'
 /** How many bytes an idle thread may use: less than an entry of a map and its key. */
 const MOST_OF_A_THREAD = 40
 
-/** How many threads run between two measurements of the heap. With fewer the runtime, which is not warm, still grows by about as much. */
+/** How many threads run between two measurements of the heap. With fewer, the runtime itself still grows by almost the limit. */
 const BLOCK = sized({ small: 400, middle: 400, whole: 20_000 })
 
 /** So many blocks are measured, after one more. */

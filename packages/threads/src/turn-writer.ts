@@ -44,8 +44,8 @@ export class TurnWriter {
   /** Resolves when the last requested write is done. Each write waits for the one before it. */
   #lastWrite: Promise<unknown> = Promise.resolve()
   #isLost = false
-  /** Whether a write is scheduled that has not begun. */
-  #isScheduled = false
+  /** A write that has not begun. */
+  #scheduled: ReturnType<typeof setTimeout> | undefined
   /** The renewal of the lease that has not begun. */
   #renewal: Promise<void> | undefined
   readonly #joined: { turn: string; seq: number }[] = []
@@ -121,6 +121,7 @@ export class TurnWriter {
 
   /** Drops the events that are not stored. Resolves when no write is running. */
   async close(): Promise<void> {
+    this.#unschedule()
     this.log.close()
     await this.#lastWrite
   }
@@ -143,13 +144,16 @@ export class TurnWriter {
     }
   }
 
-  /** Stores the waiting events when what is happening now has happened: what one piece of the model's stream brings is written together. */
+  /** Stores the waiting events in the next turn of the event loop, so that all that one piece of the model's stream brings is one write. */
   #scheduleWrite(): void {
-    if (this.#isScheduled) return
-    this.#isScheduled = true
-    setImmediate(() => {
+    this.#scheduled ??= setTimeout(() => {
       this.#write({}).catch((error: unknown) => this.#report(error))
-    })
+    }, 0)
+  }
+
+  #unschedule(): void {
+    clearTimeout(this.#scheduled)
+    this.#scheduled = undefined
   }
 
   #write({
@@ -193,7 +197,7 @@ export class TurnWriter {
 
   /** Removes the waiting events, joins and retractions, for one write. `putBack` restores them if the write fails. */
   #takeProgress() {
-    this.#isScheduled = false
+    this.#unschedule()
     const batch = this.log.take()
     const joined = this.#joined.splice(0)
     const retracted = this.#retracted
