@@ -128,6 +128,7 @@ async function work<Output>(
     ])
     entry.signal.throwIfAborted()
     ok = true
+    // An accepted output, which nothing has changed.
     return given.output as Output
   } catch (error) {
     throw entry.signal.aborted ? entry.signal.reason : error

@@ -1,4 +1,4 @@
-/** Makes the message that the model reads from the output of a tool, or from a text. */
+/** Makes the tool message of an output, or of a text. */
 
 import { unheard } from '../flow/unheard.ts'
 import { keptJson, type OutputLimits, tooLarge } from '../vocabulary/call-limits.ts'

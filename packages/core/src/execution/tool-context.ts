@@ -1,4 +1,4 @@
-/** What a tool receives of what it executes in: the context of its function, and the answers to its questions. */
+/** What a tool receives with its input: the context of its function, and in it the answers to its questions. */
 
 import { addressOf } from '../state/address.ts'
 import type { CallEntry } from '../state/call-entry.ts'

@@ -168,8 +168,8 @@ export class CallEntry {
     return isNew
   }
 
-  /** Stores what is known of the call from now on. */
-  note(facts: Partial<CallState>): void {
+  /** Stores what is known of the call from now on. What happens to it is decided in `decide-call.ts`. */
+  note(facts: Partial<Omit<CallState, 'course' | 'fate' | 'executions' | 'attempts' | 'told' | 'undo'>>): void {
     this.decide({ ...this.state, ...facts })
   }
 

@@ -125,7 +125,7 @@ export class CallTable implements CallHome {
     return this.#entries.get(number)
   }
 
-  /** Finds a call by id, its own or one that a later attempt gave it: an inner call of this maker or, without one, a call that a response, a hook or a `wrapModel` requested. */
+  /** Finds a call by any id that it has had: an inner call of this maker or, without one, a call that a response, a hook or a `wrapModel` requested. */
   get(id: string, maker?: CallEntry): CallEntry | undefined {
     return this.#byScopedId.get(scopedId(id, maker?.key))
   }

@@ -1,4 +1,4 @@
-/** Holds everything that a run stores about its calls: to their table it adds events, counts, warm-ups and contexts, and the work that has not settled. */
+/** The calls of a run: their table, and with it their events, counts, warm-ups and contexts, and the work that has not settled. */
 
 import type { Context } from '@opentelemetry/api'
 import { isFinal } from '../machine/call.ts'
