@@ -53,14 +53,21 @@ function failuresOf(path: string, name: string, limit: number): readonly string[
 
 /** Each failed test, or file without a failed test, with the first lines of its error. */
 function failedTests(file: string): readonly (readonly string[])[] {
-  if (!existsSync(file)) return []
-  const { testResults } = JSON.parse(readFileSync(file, 'utf8')) as Report
-  return testResults.flatMap(({ name, status, message, assertionResults }) => {
+  return reportIn(file).testResults.flatMap(({ name, status, message, assertionResults }) => {
     const path = relative(process.cwd(), name)
     const failed = assertionResults.filter((test) => test.status === 'failed')
     const tests = failed.map((test) => [`${path}: ${test.fullName}`, ...beginOf(test.failureMessages.join('\n'))])
     return tests.length === 0 && status === 'failed' ? [[path, ...beginOf(message)]] : tests
   })
+}
+
+/** A stage that was stopped may have left a part of its report: then the end of its output says more. */
+function reportIn(file: string): Report {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Report
+  } catch {
+    return { testResults: [] }
+  }
 }
 
 /** Its first words, and the first line of our code on its stack. */

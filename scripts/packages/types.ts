@@ -1,4 +1,4 @@
-/** Type-checks the declarations as a user's compiler reads them: strictly, without skipping any. */
+/** Type-checks the declarations as a user's compiler reads them: strictly, and the newest compiler with the declarations that they import. */
 
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

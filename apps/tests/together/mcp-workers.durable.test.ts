@@ -35,13 +35,15 @@ afterEach(async () => {
 async function startWorker(): Promise<ChildProcess> {
   const child = fork(PROGRAM, [url, folder], { execArgv: ['--no-warnings'] })
   workers.add(child)
-  await once(child, 'message')
+  const ended = once(child, 'exit').then(() => Promise.reject(new Error('a worker ended before it was ready')))
+  await Promise.race([once(child, 'message'), ended])
+  ended.catch(() => undefined)
   return child
 }
 
 async function kill(worker: ChildProcess): Promise<void> {
   workers.delete(worker)
-  if (worker.exitCode !== null) return
+  if (worker.exitCode !== null || worker.signalCode !== null) return
   const ended = once(worker, 'exit')
   worker.kill('SIGKILL')
   await ended

@@ -40,6 +40,7 @@ export async function cellOfLoop(title: LoopTitle, { wires, step }: LoopPlan = {
 async function libreChat() {
   const { load } = await import('../../../proved/librechat/load.ts')
   await load('@librechat/agents').catch((cause: unknown) => {
+    if (Object(cause).code !== 'ERR_MODULE_NOT_FOUND') throw cause
     throw new Error('install it with `node scripts/install-tools.ts apps/bench/proved/librechat`', { cause })
   })
   return load
