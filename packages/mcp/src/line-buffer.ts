@@ -15,8 +15,9 @@ export class LineBuffer implements Pick<ReadBuffer, 'append' | 'readMessage' | '
   #pieces: Buffer[] = []
   /** Of `#pieces`. */
   #bytes = 0
-  /** The last one first. */
   #lines: string[] = []
+  /** The index of the next one that is read. */
+  #next = 0
 
   constructor(sdk: Sdk, reading: Reading) {
     this.#sdk = sdk
@@ -25,25 +26,22 @@ export class LineBuffer implements Pick<ReadBuffer, 'append' | 'readMessage' | '
 
   /** @throws {Error} A message is too long. */
   append(chunk: Buffer): void {
-    const { messageBytes } = this.#reading
-    const lines: string[] = []
+    if (this.#next === this.#lines.length) this.#forgetLines()
     let begin = 0
     for (let end = chunk.indexOf(END); end >= 0; end = chunk.indexOf(END, begin)) {
       this.#add(chunk.subarray(begin, end))
-      lines.push(Buffer.concat(this.#pieces).toString())
+      this.#lines.push(Buffer.concat(this.#pieces).toString())
       this.#pieces = []
       this.#bytes = 0
       begin = end + 1
     }
     this.#add(chunk.subarray(begin))
-    this.#lines.unshift(...lines.reverse())
-    if (this.#bytes > messageBytes) throw new Error(`a message has more than ${messageBytes} bytes`)
   }
 
   /** The next whole message, or null. Lines that are not JSON are left out: servers print there. */
   readMessage(): ReturnType<ReadBuffer['readMessage']> {
-    for (let line = this.#lines.pop(); line !== undefined; line = this.#lines.pop()) {
-      const message = parsed(line)
+    while (this.#next < this.#lines.length) {
+      const message = parsed(this.#lines[this.#next++] ?? '')
       if (message !== undefined && !this.#reading.takes(message)) return this.#sdk.parseJSONRPCMessage(message)
     }
     return null
@@ -52,12 +50,19 @@ export class LineBuffer implements Pick<ReadBuffer, 'append' | 'readMessage' | '
   clear(): void {
     this.#pieces = []
     this.#bytes = 0
+    this.#forgetLines()
+  }
+
+  #forgetLines(): void {
     this.#lines = []
+    this.#next = 0
   }
 
   #add(piece: Buffer): void {
+    const { messageBytes } = this.#reading
     this.#pieces.push(piece)
     this.#bytes += piece.length
+    if (this.#bytes > messageBytes) throw new Error(`a message has more than ${messageBytes} bytes`)
   }
 }
 

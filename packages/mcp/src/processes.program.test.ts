@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent } from '@meanwhile/core'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { journal, ours } from '../test/servers.ts'
 import { type McpOptions, mcp } from './index.ts'
+import { LineBuffer } from './line-buffer.ts'
 
 const at = (file: string) => new URL(`../test/${file}`, import.meta.url).pathname
 
@@ -39,6 +40,14 @@ test('a server that ignores everything does not outlive our process, even if tha
   expect(pids.filter(isRunning)).not.toEqual([])
   holder.kill('SIGKILL')
   await expect.poll(() => pids.filter(isRunning)).toEqual([])
+})
+
+test('what a server writes is read by our buffer, not by that of the client (MC18)', async () => {
+  const appended = vi.spyOn(LineBuffer.prototype, 'append')
+  onTestFinished(() => appended.mockRestore())
+  await using servers = mcp({ servers: { ours: ours() } })
+  await createAgent({ model: scriptedModel([respond(say('done'))]), middleware: [servers] }).run('Go')
+  expect(Buffer.concat(appended.mock.calls.map(([piece]) => piece)).toString()).toContain('"tools"')
 })
 
 test.each(['guard', 'trust'] as const)('close ends such a server, with orphans: %s (MC3)', async (orphans) => {

@@ -727,7 +727,8 @@ test('with persist the text of an agent inside is masked in any pieces, and rele
   )
 })
 
-test('with persist a warning, and the result of work that ends after the run, have the masks everywhere (N56)', async () => {
+/** Background work whose result has a secret once it is `ended`, and a middleware outside of redact whose warning has one and bypasses the events of the steps. */
+function telling() {
   const ended = coming<void>()
   const job = tool({
     name: 'job',
@@ -741,12 +742,16 @@ test('with persist a warning, and the result of work that ends after the run, ha
   })
   const warning: Middleware = {
     name: 'warning',
-    // It is outside of redact, and its warning bypasses the events of the steps.
     async *wrapAgent(setup, next, run) {
       run.warn({ code: 'w', message: KEY })
       return yield* next(setup)
     },
   }
+  return { job, warning, ended }
+}
+
+test('with persist a warning, and the result of work that ends after the run, have the masks everywhere (N56)', async () => {
+  const { job, warning, ended } = telling()
   const store = memoryStore()
   const { events, result } = await ran(
     [respond(call('job')), respond(say('Done.'))],
@@ -760,24 +765,7 @@ test('with persist a warning, and the result of work that ends after the run, ha
 })
 
 test('with persist and a `replace` that throws, a warning and the result of background work are left out, and the run goes on (N56)', async () => {
-  const ended = coming<void>()
-  const job = tool({
-    name: 'job',
-    description: 'Works.',
-    input: z.object({}),
-    background: { atEnd: 'detach' },
-    execute: async () => {
-      await ended.promise
-      return { key: KEY }
-    },
-  })
-  const warning: Middleware = {
-    name: 'warning',
-    async *wrapAgent(setup, next, run) {
-      run.warn({ code: 'w', message: KEY })
-      return yield* next(setup)
-    },
-  }
+  const { job, warning, ended } = telling()
   const replace = () => {
     throw new Error('no mask')
   }

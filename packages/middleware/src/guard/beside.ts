@@ -22,7 +22,7 @@ export class Beside {
    * @throws What it has failed with. It may fail at any time: nothing that waits for it may be passed on without this question.
    */
   hasPassed(): boolean {
-    if (this.#failure) throw this.#failure.error
+    this.#throwIfFailed()
     return this.#isOver
   }
 
@@ -37,6 +37,10 @@ export class Beside {
       const settled = () => resolve()
       step.then(settled, settled)
     })
-    this.hasPassed()
+    this.#throwIfFailed()
+  }
+
+  #throwIfFailed(): void {
+    if (this.#failure) throw this.#failure.error
   }
 }
