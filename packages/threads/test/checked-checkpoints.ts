@@ -21,8 +21,10 @@ export function checkedCheckpoints(store: ThreadStore): CheckedCheckpoints {
     // Another process may have decided on a checkpoint with the same revision.
     saved.set(id, [...(saved.get(id) ?? []), JSON.parse(JSON.stringify(checkpoint))])
   }
-  const check = async (id: string, known: readonly StoredCheckpoint[]) => {
+  const check = async (id: string, before: readonly StoredCheckpoint[]) => {
     const loaded = await store.checkpoints.load(id)
+    // While this one was read, another change may have saved the next one or deleted them all.
+    const known = [...before, ...(saved.get(id) ?? [])]
     if (loaded !== undefined && !known.some((one) => isDeepStrictEqual(one, loaded))) faults.push({ id, loaded })
   }
   return {
@@ -43,7 +45,7 @@ export function checkedCheckpoints(store: ThreadStore): CheckedCheckpoints {
           options,
         )
         for (const run of deleted) saved.delete(run)
-        for (const [run, known] of saved) await check(run, known).catch((error: unknown) => faults.push(error))
+        for (const [run, before] of saved) await check(run, before).catch((error: unknown) => faults.push(error))
         return result
       },
     },
