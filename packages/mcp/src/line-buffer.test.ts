@@ -28,22 +28,28 @@ function readAll(buffer: Pick<sdk.ReadBuffer, 'append' | 'readMessage'>, pieces:
   return { messages, refused }
 }
 
-/** A line of a server: a message, other JSON, or what it prints. */
+const message = (text: Uint8Array) =>
+  Buffer.concat([Buffer.from('{"jsonrpc":"2.0","method":"'), text, Buffer.from('"}')])
+
+/** A line of a server: a message, whose text may be no UTF-8, other JSON, or what it prints. */
 const LINE = fc.oneof(
   fc
     .record({ method: fc.string(), text: fc.string({ unit: 'grapheme' }) })
-    .map(({ method, text }) => JSON.stringify({ jsonrpc: '2.0', method, params: { text } })),
-  fc.json(),
-  fc.string().map((text) => text.replaceAll('\n', '')),
+    .map(({ method, text }) => Buffer.from(JSON.stringify({ jsonrpc: '2.0', method, params: { text } }))),
+  fc.uint8Array({ min: 0x80 }).map(message),
+  fc.json().map((text) => Buffer.from(text)),
+  fc.string().map((text) => Buffer.from(text.replaceAll('\n', ''))),
 )
 
 test('however its output is cut, a server is understood as the client understands it (MC18)', () => {
   fc.assert(
     fc.property(
-      fc.array(fc.tuple(LINE, fc.constantFrom('\n', '\r\n', '\n\n')), { maxLength: 6 }),
+      fc.array(fc.tuple(LINE, fc.constantFrom(...['\n', '\r\n', '\n\n'].map((end) => Buffer.from(end)))), {
+        maxLength: 6,
+      }),
       fc.array(fc.nat(400)),
       (lines, cuts) => {
-        const bytes = Buffer.from(lines.flat().join(''))
+        const bytes = Buffer.concat(lines.flat())
         const ends = [...new Set([...cuts.filter((cut) => cut < bytes.length), bytes.length])].sort((a, b) => a - b)
         const pieces = ends.map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end))
         expect(readAll(new LineBuffer(sdk, takesNothing), pieces)).toEqual(readAll(new sdk.ReadBuffer(), pieces))
@@ -67,6 +73,23 @@ test('a message that is too long throws before it has its end, and a long list o
   buffer.append(Buffer.concat(Array.from({ length: 100 }, () => progress('a'))))
   buffer.append(Buffer.alloc(600, 'a'))
   expect(() => buffer.append(Buffer.alloc(600, 'a'))).toThrow('a message has more than 1000 bytes')
+})
+
+test('a message that is too long throws when it comes whole, between short ones (MC18)', () => {
+  const buffer = new LineBuffer(sdk, { ...takesNothing, messageBytes: 1_000 })
+  buffer.append(progress('a'.repeat(900)))
+  const pieces = [progress('a'), progress('a'.repeat(1_000)), progress('a')]
+  expect(() => buffer.append(Buffer.concat(pieces))).toThrow('a message has more than 1000 bytes')
+})
+
+test('a piece that comes before the last one was read adds to what is read (MC18)', () => {
+  const buffer = new LineBuffer(sdk, takesNothing)
+  buffer.append(Buffer.concat([progress('a'), progress('b')]))
+  buffer.readMessage()
+  expect(readAll(buffer, [progress('c')]).messages).toMatchObject([
+    { params: { token: 'b' } },
+    { params: { token: 'c' } },
+  ])
 })
 
 test('a long message in many pieces costs time in proportion to its length (MC18)', async () => {

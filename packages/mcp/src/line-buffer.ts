@@ -26,16 +26,11 @@ export class LineBuffer implements Pick<ReadBuffer, 'append' | 'readMessage' | '
 
   /** @throws {Error} A message is too long. */
   append(chunk: Buffer): void {
-    if (this.#next === this.#lines.length) this.#forgetLines()
-    let begin = 0
-    for (let end = chunk.indexOf(END); end >= 0; end = chunk.indexOf(END, begin)) {
-      this.#add(chunk.subarray(begin, end))
-      this.#lines.push(Buffer.concat(this.#pieces).toString())
-      this.#pieces = []
-      this.#bytes = 0
-      begin = end + 1
-    }
-    this.#add(chunk.subarray(begin))
+    const end = chunk.lastIndexOf(END)
+    if (end >= 0) this.#addLines(chunk.subarray(0, end))
+    this.#pieces.push(chunk.subarray(end + 1))
+    this.#bytes += chunk.length - end - 1
+    this.#check(this.#bytes)
   }
 
   /** The next whole message, or null. Lines that are not JSON are left out: servers print there. */
@@ -50,19 +45,25 @@ export class LineBuffer implements Pick<ReadBuffer, 'append' | 'readMessage' | '
   clear(): void {
     this.#pieces = []
     this.#bytes = 0
-    this.#forgetLines()
-  }
-
-  #forgetLines(): void {
     this.#lines = []
     this.#next = 0
   }
 
-  #add(piece: Buffer): void {
+  /** Lines without the end of the last one. They are decoded together: a server may send very many short ones. */
+  #addLines(piece: Buffer): void {
+    const bytes = this.#bytes + piece.length
+    const text = Buffer.concat([...this.#pieces, piece]).toString()
+    const lines = text.split(END)
+    if (bytes > this.#reading.messageBytes) for (const line of lines) this.#check(Buffer.byteLength(line))
+    this.#lines = [...this.#lines.slice(this.#next), ...lines]
+    this.#next = 0
+    this.#pieces = []
+    this.#bytes = 0
+  }
+
+  #check(bytes: number): void {
     const { messageBytes } = this.#reading
-    this.#pieces.push(piece)
-    this.#bytes += piece.length
-    if (this.#bytes > messageBytes) throw new Error(`a message has more than ${messageBytes} bytes`)
+    if (bytes > messageBytes) throw new Error(`a message has more than ${messageBytes} bytes`)
   }
 }
 
