@@ -54,9 +54,8 @@ function ignores(middleware: Middleware, tool: Tool, failed: Failed): boolean {
 /** The tools as the model and the assembler receive them. */
 export function definitionsOf(tools: readonly Tool[], config: AgentConfig): readonly ToolDefinition[] {
   const definitions = tools.map((tool) => {
-    const definition = definitionOf(tool)
     const needs = tool.needs && startsOnNeeds(tool, config) && { needs: Object.freeze([...tool.needs]) }
-    return Object.freeze({ ...definition, ...needs })
+    return Object.freeze({ ...definitionOf(tool), ...needs })
   })
   return Object.freeze(definitions)
 }

@@ -32,6 +32,29 @@ test('a tool whose schema has no JSON Schema is refused at construction (A2)', (
   expect(make).toThrow('odd')
 })
 
+test('the JSON Schema of a tool is frozen to its leaves, also below a frozen surface, and one that is not frozen is copied (A2, P15)', async () => {
+  const shown = () => ({ type: 'object', properties: { at: { enum: ['a'] } } })
+  const [plain, surface] = [shown(), Object.freeze(shown())]
+  const schemaOf = (input: object) => ({
+    '~standard': {
+      version: 1,
+      vendor: 'own',
+      validate: (value: unknown) => ({ value }),
+      jsonSchema: { input: () => input },
+    },
+  })
+  const inputs = { plain, surface }
+  const tools = Object.entries(inputs).map(
+    ([name, input]) => ({ name, description: 'd', input: schemaOf(input), execute: () => '' }) as Tool,
+  )
+  const model = scriptedModel([respond(say('done'))])
+  await createAgent({ model, tools }).run('Go')
+  plain.properties.at.enum.push('b')
+  expect(() => surface.properties.at.enum.push('b')).toThrow(TypeError)
+  expect(model.requests[0]?.tools?.map(({ inputSchema }) => inputSchema)).toEqual([shown(), shown()])
+  expect(Object.isFrozen(model.requests[0]?.tools?.[0]?.inputSchema.properties)).toBe(true)
+})
+
 const NO_SCHEMA = 'the input of odd must be a Standard Schema with a JSON Schema: '
 const ANY = `${NO_SCHEMA}use zod 4, or z.fromJSONSchema(schema)`
 const VALIBOT = `${NO_SCHEMA}use toStandardJsonSchema(schema) of @valibot/to-json-schema`

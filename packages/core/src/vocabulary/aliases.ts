@@ -56,9 +56,10 @@ function checkLists({ name, aliases }: Tool): void {
 }
 
 function checkKeys(tool: Tool): void {
+  if (!tool.aliases?.input) return
   const { properties } = definitionOf(tool).inputSchema
   const keys = new Map(Object.keys(isRecord(properties) ? properties : {}).map((key) => [key, key]))
-  for (const [key, aliases] of Object.entries(tool.aliases?.input ?? {})) {
+  for (const [key, aliases] of Object.entries(tool.aliases.input)) {
     for (const alias of aliases) {
       claim(keys, alias, key, (other) => `${tool.name}: the alias "${alias}" of ${key} already stands for ${other}`)
     }

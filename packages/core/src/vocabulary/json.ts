@@ -12,7 +12,8 @@ export function asJson(value: unknown, what: string): Json {
 
 /** Returns a copy of a JSON value, which may be a proxy of a user's library. Throws what {@link asJson} throws. */
 export function copiedJson(value: unknown, what: string): Json {
-  return JSON.parse(JSON.stringify(asJson(value, what))) as Json
+  const json = asJson(value, what)
+  return typeof json === 'string' ? json : (JSON.parse(JSON.stringify(json)) as Json)
 }
 
 /** Whether a value is nested no deeper than {@link asJson} allows: then recursive code can read it. */

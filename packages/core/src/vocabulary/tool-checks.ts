@@ -58,7 +58,7 @@ export function checkTool(tool: Tool): void {
     throw new ConfigError('tools', `${name} has the effect reversible, but no compensate. ${COMPENSATE}`)
   checkEarly(tool)
   // Unknown members are allowed. A misspelt one is reported because the right one is missing.
-  const misspelt = Object.keys(tool).find((key) => isPlain(tool) && lacksNearest(tool, key))
+  const misspelt = isPlain(tool) && Object.keys(tool).find((key) => lacksNearest(tool, key))
   if (!tool.input || misspelt) checkToolOptions(misspelt ? { name, [misspelt]: true } : tool)
   checkNeeds(tool)
   checkLimits(option, tool)
@@ -86,10 +86,9 @@ function isBackground(option: string, background: unknown): boolean {
 
 /** @throws {ConfigError} The tool has `needs` or `warm`, but its calls may change something themselves. */
 function checkEarly({ name, needs, warm, effect }: Tool): void {
-  for (const [option, given] of Object.entries({ needs, warm })) {
-    if (given !== undefined && effect !== 'read' && effect !== 'calls')
-      throw new ConfigError('tools', `${name} has ${option}, but not the effect read or calls`)
-  }
+  const option = (needs !== undefined && 'needs') || (warm !== undefined && 'warm')
+  if (option && effect !== 'read' && effect !== 'calls')
+    throw new ConfigError('tools', `${name} has ${option}, but not the effect read or calls`)
   if (needs === undefined || (Array.isArray(needs) && [...needs].every(isText))) return
   throw new ConfigError('tools', `the needs of ${name} must be a list of members of its input`)
 }
@@ -101,10 +100,8 @@ function checkNeeds(tool: Tool): void {
   const unknown = tool.needs?.find((key) => !Object.hasOwn(properties, key))
   if (unknown === undefined) return
   const members = Object.keys(properties).join(', ') || 'none'
-  throw new ConfigError(
-    `tools.${tool.name}.needs`,
-    `"${unknown}" is not a member of its input; the members are: ${members}`,
-  )
+  const problem = `"${unknown}" is not a member of its input; the members are: ${members}`
+  throw new ConfigError(`tools.${tool.name}.needs`, problem)
 }
 
 /** @throws {ConfigError} A limit of the tool is invalid. */

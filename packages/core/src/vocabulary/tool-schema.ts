@@ -28,14 +28,18 @@ export interface JsonSchema {
 /** Cached by schema, because tools may be created for each request with the same schemas. */
 const jsonSchemas = new WeakMap<ToolSchema, JsonSchema>()
 
-/** Returns a frozen copy of the JSON Schema, made once. Throws {@link ConfigError} with the name of the option if the schema has none. */
+/**
+ * Returns the JSON Schema, made once: frozen, and a copy unless it was frozen before. Throws {@link ConfigError} with the name of the option if the
+ * schema has none.
+ */
 export function jsonSchemaOf(schema: ToolSchema, option: string, what = ''): JsonSchema {
   let jsonSchema = jsonSchemas.get(schema)
   if (jsonSchema) return jsonSchema
   const given = schema?.['~standard']
   try {
     if (!given?.jsonSchema) throw new TypeError(`use ${INSTEAD[given?.vendor] ?? 'zod 4, or z.fromJSONSchema(schema)'}`)
-    jsonSchema = freeze(structuredClone(given.jsonSchema.input({ target: 'draft-2020-12' })) as JsonSchema)
+    const shown = given.jsonSchema.input({ target: 'draft-2020-12' })
+    jsonSchema = freeze(Object.isFrozen(shown) ? shown : structuredClone(shown)) as JsonSchema
   } catch (error) {
     const why = messageOf(error)
     const hint = given?.vendor === 'zod' && /^Date\b/.test(why) ? '; write z.iso.datetime()' : ''
