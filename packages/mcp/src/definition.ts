@@ -27,16 +27,22 @@ export interface JsonObject {
 export function readDefinition(raw: unknown): McpDefinition | string {
   if (!isRecord(raw) || typeof raw.name !== 'string' || raw.name === '') return 'it has no name'
   const { name, description, inputSchema, outputSchema, annotations, execution } = raw
-  if (!isRecord(inputSchema) || inputSchema.type !== 'object') return 'its input is not the schema of an object'
+  if (!isObjectSchema(inputSchema)) return 'its input is not the schema of an object'
   if (isRecord(execution) && execution.taskSupport === 'required') return 'it can only be called as a task'
   return {
     name,
     ...(typeof description === 'string' && { description }),
-    inputSchema: { ...inputSchema, type: 'object' },
+    inputSchema,
     ...(isRecord(outputSchema) && { outputSchema }),
-    annotations: isRecord(annotations) ? annotationsIn(annotations) : {},
+    annotations: isRecord(annotations) ? annotationsIn(annotations) : NONE,
   }
 }
+
+function isObjectSchema(value: unknown): value is McpDefinition['inputSchema'] {
+  return isRecord(value) && value.type === 'object'
+}
+
+const NONE: ToolAnnotations = Object.freeze({})
 
 const HINTS = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const
 
@@ -49,9 +55,12 @@ function annotationsIn(given: JsonObject): ToolAnnotations {
   }
 }
 
-/** Identifies what a model and a user rely on: name, description, input schema and annotations. The order of members does not matter. */
-export function hashOf({ name, description, inputSchema, annotations }: McpDefinition): string {
-  return jsonHash([name, description, inputSchema, annotations])
+/**
+ * Identifies what a model and a user rely on: name, description, input schema and annotations. The order of members does not matter. `inputJson`: the
+ * input schema as {@link orderedJson}.
+ */
+export function hashOf({ name, description, annotations }: McpDefinition, inputJson: string): string {
+  return hash('sha256', `[${orderedJson(name)},${orderedJson(description)},${inputJson},${orderedJson(annotations)}]`)
 }
 
 /** The hash of a value that is JSON. */
@@ -60,13 +69,19 @@ export function jsonHash(value: unknown): string {
 }
 
 /** The value as JSON, with the members of its objects in the order of their names. A server may have very many tools: no sorted copy is made. */
-function orderedJson(value: unknown): string {
+export function orderedJson(value: unknown): string {
+  if (typeof value === 'string') return quoted(value)
   let text = ''
   if (Array.isArray(value)) {
     for (const one of value) text += `${text && ','}${orderedJson(one)}`
     return `[${text}]`
   }
   if (!isRecord(value)) return JSON.stringify(value) ?? 'null'
-  for (const key of Object.keys(value).sort()) text += `${text && ','}${JSON.stringify(key)}:${orderedJson(value[key])}`
+  for (const key of Object.keys(value).sort()) text += `${text && ','}${quoted(key)}:${orderedJson(value[key])}`
   return `{${text}}`
+}
+
+/** Most texts have no character that JSON escapes, and to look for one takes less time. */
+function quoted(text: string): string {
+  return /^[ !#-[\]-~]*$/.test(text) ? `"${text}"` : JSON.stringify(text)
 }

@@ -2,7 +2,8 @@
 
 import { messageOf, type ToolSchema } from '@meanwhile/core'
 import { isRecord } from '@meanwhile/core/calls'
-import type { JsonObject } from './definition.ts'
+import type { StandardSchemaV1 } from '@modelcontextprotocol/client'
+import { type JsonObject, orderedJson } from './definition.ts'
 import { shownSchema } from './schema-of.ts'
 import type { Sdk } from './sdk.ts'
 
@@ -12,14 +13,27 @@ export interface SchemaLimits {
   readonly schemaDepth: number
 }
 
-/** Why a schema is not used; `undefined` if nothing is wrong. Does not recurse deeper than the limit. */
-export function schemaProblem(schema: JsonObject, { schemaBytes, schemaDepth }: SchemaLimits): string | undefined {
+/** The schema as {@link orderedJson}, or why it is not used. Does not recurse deeper than the limit. */
+export function readSchema(schema: JsonObject, limits: SchemaLimits): { readonly json: string } | string {
+  const { schemaBytes, schemaDepth } = limits
   if (isDeeper(schema, schemaDepth)) return `its schema is nested deeper than ${schemaDepth} levels`
-  const text = JSON.stringify(schema)
-  const bytes = Buffer.byteLength(text)
+  const json = orderedJson(schema)
+  const bytes = json.length * BYTES_OF_CHARACTER > schemaBytes ? Buffer.byteLength(json) : 0
   if (bytes > schemaBytes) return `its schema has ${bytes} bytes, more than ${schemaBytes}`
-  const remote = text.includes('"$ref"') ? remoteReference(schema) : undefined
-  return remote && `its schema refers to another document: ${remote.slice(0, 200)}`
+  const remote = json.includes('"$ref"') ? remoteReference(schema) : undefined
+  return remote === undefined ? { json } : `its schema refers to another document: ${remote.slice(0, 200)}`
+}
+
+/** The most that one needs. To count them takes time. */
+const BYTES_OF_CHARACTER = 3
+
+/** A copy that nobody can change: a server in this process may still have the original. */
+export function frozenCopy<Value>(value: Value): Value {
+  if (Array.isArray(value)) return Object.freeze(value.map(frozenCopy)) as Value
+  if (!isRecord(value)) return value
+  const copy: Record<string, unknown> = { ...value }
+  for (const key of Object.keys(copy)) copy[key] = frozenCopy(copy[key])
+  return Object.freeze(copy) as Value
 }
 
 function isDeeper(value: object, levels: number): boolean {
@@ -76,19 +90,33 @@ function isPattern(key: string, schema: JsonObject): boolean {
 }
 
 /**
- * The schema as core uses it, without its {@link withoutPatterns patterns}. It is compiled with the first value: a server may list more tools than a
- * run ever calls.
+ * A schema as core uses it, without its {@link withoutPatterns patterns}. It is compiled with the first value, and has no functions of its own: a
+ * server may list more tools than a run ever calls.
  */
-export function lazySchema(schema: JsonObject, server: string, { fromJsonSchema }: Sdk): ToolSchema<JsonObject> {
-  let compiled: ToolSchema | undefined
-  return shownSchema(schema, async (value) => {
+export class LazySchema implements ToolSchema<JsonObject> {
+  readonly #schema: JsonObject
+  readonly #server: string
+  readonly #sdk: Sdk
+  #compiled: ToolSchema | undefined
+
+  constructor(schema: JsonObject, server: string, sdk: Sdk) {
+    this.#schema = schema
+    this.#server = server
+    this.#sdk = sdk
+  }
+
+  get '~standard'(): ToolSchema<JsonObject>['~standard'] {
+    return shownSchema(this.#schema, (value) => this.#validate(value))['~standard']
+  }
+
+  async #validate(value: unknown): Promise<StandardSchemaV1.Result<JsonObject>> {
     try {
-      compiled ??= fromJsonSchema(withoutPatterns(schema) as JsonObject)
-      const checked = await compiled['~standard'].validate(value)
+      this.#compiled ??= this.#sdk.fromJsonSchema(withoutPatterns(this.#schema) as JsonObject)
+      const checked = await this.#compiled['~standard'].validate(value)
       return checked.issues ? checked : { value: checked.value as JsonObject }
     } catch (error) {
       // A schema may be wrong, or refer to itself without end.
-      throw new Error(`${server}: a schema of its tool cannot be used: ${messageOf(error).slice(0, 200)}`)
+      throw new Error(`${this.#server}: a schema of its tool cannot be used: ${messageOf(error).slice(0, 200)}`)
     }
-  })
+  }
 }

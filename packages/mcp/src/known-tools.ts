@@ -30,31 +30,46 @@ function knownTools(run: Run): readonly Known[] {
   return Array.isArray(tools) ? tools.filter(isKnown) : []
 }
 
-/**
- * The tools for this run, and what has changed since it began. A tool that its server no longer has, or whose server cannot be reached, is there, so
- * that a resumed run can go on: its calls fail.
- */
-export function toolsFor(
-  run: Run,
-  tools: readonly Tool[],
-): { readonly tools: readonly Tool[]; readonly changes: readonly Drift[] } {
-  const before = knownTools(run)
-  const all = tools.flatMap(knownOf)
-  if (before.length === 0) {
-    cell(run).value = JSON.stringify(all)
-    return { tools, changes: [] }
+/** The tools of a run, and what has changed since it began. */
+interface ToolsOfRun {
+  readonly tools: readonly Tool[]
+  readonly changes: readonly Drift[]
+}
+
+export class KnownTools {
+  /** What marks the tools of the latest run, and the JSON of these tools: most runs have the same. */
+  #latest: { readonly marks: readonly unknown[]; readonly json: string } = { marks: [], json: '[]' }
+
+  /**
+   * The tools for this run, and what has changed since it began. A tool that its server no longer has, or whose server cannot be reached, is there, so
+   * that a resumed run can go on: its calls fail.
+   */
+  toolsFor(run: Run, tools: readonly Tool[]): ToolsOfRun {
+    const before = knownTools(run)
+    if (before.length === 0) {
+      cell(run).value = this.#jsonOf(tools)
+      return { tools, changes: [] }
+    }
+    const now = new Map(tools.flatMap(knownOf).map((known) => [known.name, known]))
+    const changes: Drift[] = []
+    const lost: Tool[] = []
+    for (const known of before) {
+      const found = now.get(known.name)
+      const drift = { server: known.server, name: known.tool, before: known.hash }
+      if (!found) lost.push(standIn(known))
+      if (!found) changes.push(drift)
+      else if (found.hash !== known.hash) changes.push({ ...drift, now: found.hash })
+    }
+    return { tools: [...tools, ...lost], changes }
   }
-  const now = new Map(all.map((known) => [known.name, known]))
-  const changes: Drift[] = []
-  const lost: Tool[] = []
-  for (const known of before) {
-    const found = now.get(known.name)
-    const drift = { server: known.server, name: known.tool, before: known.hash }
-    if (!found) lost.push(standIn(known))
-    if (!found) changes.push(drift)
-    else if (found.hash !== known.hash) changes.push({ ...drift, now: found.hash })
+
+  #jsonOf(tools: readonly Tool[]): string {
+    const { marks: before, json } = this.#latest
+    const marks = tools.map(mcpOf)
+    if (marks.length === before.length && marks.every((mark, index) => mark === before[index])) return json
+    this.#latest = { marks, json: JSON.stringify(tools.flatMap(knownOf)) }
+    return this.#latest.json
   }
-  return { tools: [...tools, ...lost], changes }
 }
 
 function knownOf(tool: Tool): Known[] {

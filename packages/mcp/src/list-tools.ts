@@ -2,10 +2,10 @@
 
 import { isRecord, unlessAborted } from '@meanwhile/core/calls'
 import type { Connection } from './connection.ts'
-import { type McpDefinition, readDefinition } from './definition.ts'
+import { type McpDefinition, orderedJson, readDefinition } from './definition.ts'
 import { McpLimitError } from './errors.ts'
 import { LostError } from './faults.ts'
-import { schemaProblem } from './json-schemas.ts'
+import { frozenCopy, readSchema } from './json-schemas.ts'
 import { type ListedTool, listedTool } from './listed-tool.ts'
 import type { FullLimits } from './options.ts'
 import { RESOURCE_TOOLS } from './resources.ts'
@@ -41,7 +41,7 @@ export async function listTools(connection: Connection, options: ListOptions): P
   const { server, limits, resources = false } = options
   const { tools: hasTools, resources: hasResources } = client.getServerCapabilities() ?? {}
   const ours = resources && hasResources ? RESOURCE_TOOLS : []
-  const tools = ours.map((definition) => listedTool(definition, server, sdk))
+  const tools = ours.map((definition) => listedTool(definition, orderedJson(definition.inputSchema), server, sdk))
   const problems: string[] = resources && !hasResources ? [`${server}: it has no resources`] : []
   const most = limits.tools + tools.length + problems.length
   const names = new Set(ours.map(({ name }) => name))
@@ -53,13 +53,14 @@ export async function listTools(connection: Connection, options: ListOptions): P
     if (tools.length + problems.length + page.tools.length > most)
       throw new McpLimitError(server, `it has more than ${limits.tools} tools`)
     for (const raw of page.tools) {
-      const definition = usable(raw, limits, names)
-      if (typeof definition === 'string') {
-        problems.push(`${server}: its tool ${nameOf(raw)} is left out: ${definition}`)
+      const read = readTool(raw, limits, names)
+      if (typeof read === 'string') {
+        problems.push(`${server}: its tool ${nameOf(raw)} is left out: ${read}`)
         continue
       }
+      const { definition, inputJson } = read
       names.add(definition.name)
-      tools.push(listedTool(definition, server, sdk))
+      tools.push(listedTool(definition, inputJson, server, sdk))
     }
     const { nextCursor } = page
     if (typeof nextCursor !== 'string') return { tools, problems }
@@ -85,21 +86,28 @@ async function pageAt({ client, calls }: Connection, cursor: string | undefined)
   }
 }
 
+interface Read {
+  readonly definition: McpDefinition
+  readonly inputJson: string
+}
+
 /** The definition of a tool, or why it is not used. */
-function usable(raw: unknown, limits: FullLimits, names: ReadonlySet<string>): McpDefinition | string {
+function readTool(raw: unknown, limits: FullLimits, names: ReadonlySet<string>): Read | string {
   const definition = readDefinition(raw)
   if (typeof definition === 'string') return definition
   const { name, description = '', annotations, inputSchema, outputSchema } = definition
   if (names.has(name)) return 'another tool has its name'
   const { title = '' } = annotations
-  return (
-    tooLong('name', name, limits) ??
-    tooLong('title', title, limits) ??
-    tooLong('description', description, limits) ??
-    schemaProblem(inputSchema, limits) ??
-    (outputSchema && schemaProblem(outputSchema, limits)) ??
-    definition
-  )
+  const long =
+    tooLong('name', name, limits) ?? tooLong('title', title, limits) ?? tooLong('description', description, limits)
+  if (long) return long
+  const input = readSchema(inputSchema, limits)
+  const output = outputSchema && readSchema(outputSchema, limits)
+  if (typeof input === 'string') return input
+  if (typeof output === 'string') return output
+  const own = { ...definition, inputSchema: frozenCopy(inputSchema) }
+  const full = outputSchema ? { ...own, outputSchema: frozenCopy(outputSchema) } : own
+  return { definition: full, inputJson: input.json }
 }
 
 function tooLong(what: string, { length }: string, { text }: FullLimits): string | undefined {

@@ -1,8 +1,8 @@
 /** A tool in the list of a server, with what is computed once for all runs. */
 
-import type { ToolSchema } from '@meanwhile/core'
+import type { Tool, ToolSchema } from '@meanwhile/core'
 import { hashOf, type JsonObject, type McpDefinition } from './definition.ts'
-import { lazySchema } from './json-schemas.ts'
+import { LazySchema } from './json-schemas.ts'
 import type { Sdk } from './sdk.ts'
 
 export interface ListedTool {
@@ -12,14 +12,17 @@ export interface ListedTool {
   readonly input: ToolSchema<JsonObject>
   /** Checks the `structuredContent` of results. */
   readonly output?: ToolSchema<JsonObject>
+  /** The tool as runs have it, once it was made: most runs share it. */
+  made?: Tool
 }
 
-export function listedTool(definition: McpDefinition, server: string, sdk: Sdk): ListedTool {
+/** `inputJson`: its input schema as {@link orderedJson}. */
+export function listedTool(definition: McpDefinition, inputJson: string, server: string, sdk: Sdk): ListedTool {
   const { inputSchema, outputSchema } = definition
   return {
     definition,
-    hash: hashOf(definition),
-    input: lazySchema(inputSchema, server, sdk),
-    ...(outputSchema && { output: lazySchema(outputSchema, server, sdk) }),
+    hash: hashOf(definition, inputJson),
+    input: new LazySchema(inputSchema, server, sdk),
+    ...(outputSchema && { output: new LazySchema(outputSchema, server, sdk) }),
   }
 }

@@ -1,6 +1,7 @@
 import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { ConfigError, createAgent, tool } from '@meanwhile/core'
 import { expectLinear } from '@meanwhile/tests/growth'
+import { InMemoryTransport, Server } from '@modelcontextprotocol/server'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { listed, listing, raw, trial } from '../test/in-process.ts'
@@ -104,6 +105,26 @@ test('only tools that are called have their schemas compiled: a long list costs 
     await using servers = mcp({ servers: { a: listing(tools) }, limits: { tools: size } })
     await createAgent({ model: scriptedModel([respond(say('done'))]), middleware: [servers] }).run('Go')
   })
+})
+
+test('a server in this process may change what it has listed: the tools stay as they were (MC8, MC11)', async () => {
+  const inputSchema = { type: 'object', properties: { words: { enum: ['a'] } } }
+  const connect = () => {
+    const [ours, theirs] = InMemoryTransport.createLinkedPair()
+    const server = new Server({ name: 'a', version: '1.0.0' }, { capabilities: { tools: { listChanged: true } } })
+    server.setRequestHandler('tools/list', () => ({ tools: [{ name: 'find', inputSchema }] }))
+    void server.connect(theirs)
+    return ours
+  }
+  await using servers = mcp({ servers: { a: { connect } } })
+  const toolsOfRun = async () => {
+    const model = scriptedModel([respond(say('done'))])
+    await createAgent({ model, middleware: [servers] }).run('Go')
+    return model.requests[0]?.tools
+  }
+  const before = JSON.stringify(await toolsOfRun())
+  inputSchema.properties.words.enum.push('b')
+  expect(JSON.stringify(await toolsOfRun())).toBe(before)
 })
 
 test('include and exclude choose tools by the server’s names (MC9)', async () => {

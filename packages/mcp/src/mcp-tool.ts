@@ -46,7 +46,6 @@ export interface ToolOf {
 
 export function mcpTool({ way, listed, name, effect, options, limits }: ToolOf): Tool {
   const { definition, hash, input } = listed
-  const request = resourceRequest(definition) ?? toolRequest(definition)
   const made = tool({
     name,
     description: definition.description ?? definition.name,
@@ -55,6 +54,7 @@ export function mcpTool({ way, listed, name, effect, options, limits }: ToolOf):
     ...(options.timeout !== undefined && { timeout: options.timeout }),
     async *execute(input: JsonObject, context) {
       const tap = new ProgressTap(limits.progress)
+      const request = resourceRequest(definition) ?? toolRequest(definition)
       const call = new ServerCall({ way, listed, request, tool: made, input, context, options, limits, tap })
       // The reader of the progress may leave first.
       const done = unheard(call.result().finally(() => tap.end()))

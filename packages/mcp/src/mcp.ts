@@ -4,7 +4,7 @@ import { type Middleware, type Run, runLocal } from '@meanwhile/core'
 import { branded } from '@meanwhile/core/calls'
 import type { PriorDiscovery } from '@modelcontextprotocol/client'
 import { McpError } from './errors.ts'
-import { toolsFor } from './known-tools.ts'
+import { KnownTools } from './known-tools.ts'
 import { Link } from './link.ts'
 import { checkMcpOptions, fullLimits, type McpOptions, type ServerOptions } from './options.ts'
 import { type ServerTools, toolSet } from './tool-set.ts'
@@ -29,6 +29,7 @@ export function mcp<Context = unknown>(options: McpOptions<Context>): McpMiddlew
   const { servers, context: reader, questions, onDrift } = options
   const links = new Map<string, Link<Context>>()
   const protocols = new Map<string, PriorDiscovery>()
+  const known = new KnownTools()
   const held = runLocal(() => new Map<Link<Context>, () => void>())
 
   function linkTo(name: string, server: ServerOptions<Context>, run: Run): Link<Context> {
@@ -85,7 +86,7 @@ export function mcp<Context = unknown>(options: McpOptions<Context>): McpMiddlew
         setup.tools.map(({ name }) => name),
         options,
       )
-      const { tools, changes } = toolsFor(run, made)
+      const { tools, changes } = known.toolsFor(run, made)
       if (changes.length > 0) onDrift?.(changes)
       return { ...setup, tools: [...setup.tools, ...tools] }
     },

@@ -1,5 +1,5 @@
 import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/assemble/testing'
-import { type Checkpoint, contextOf, createAgent, interrupt, tool } from '@meanwhile/core'
+import { type Checkpoint, contextOf, createAgent, interrupt, type Middleware, type Tool, tool } from '@meanwhile/core'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { bodyOf, event, listed, listing, raw, streamed, trial } from '../test/in-process.ts'
@@ -210,6 +210,38 @@ async function acrossProcesses(before: McpOptions, after: McpOptions, ...calls: 
   return { result, read: readIn(result).slice(1), tools: model.requests[0]?.tools?.map(({ name }) => name) }
 }
 
+test('runs share the tools of a server, and what a run remembers of them is what it began with (MC8, MC10)', async () => {
+  const { server, now } = changing([listed('one'), listed('two')])
+  const drifts: Drift[] = []
+  await using servers = mcp({ servers: { a: server }, onDrift: (changes) => drifts.push(...changes) })
+  const seen: (readonly Tool[])[] = []
+  const look: Middleware = { name: 'look', beforeAgent: ({ tools }) => void seen.push(tools) }
+  const agent = (...tools: readonly Tool[]) =>
+    createAgent({
+      model: scriptedModel([respond(call('ask', {})), respond(say('done'))]),
+      tools: [ask, ...tools],
+      middleware: [servers, look],
+    })
+  const own = tool({ name: 'two', description: 'Own.', input: z.object({}), execute: () => '' })
+  await agent().run('Go')
+  await agent().run('Go')
+  await agent(own).run('Go')
+  expect(seen.map((tools) => tools.map(({ name }) => name))).toEqual([
+    ['ask', 'one', 'two'],
+    ['ask', 'one', 'two'],
+    ['ask', 'two', 'one', 'a_two'],
+  ])
+  expect(seen[1]?.map((one, index) => one === seen[0]?.[index])).toEqual([true, true, true])
+  expect(seen[2]?.[2]).toBe(seen[0]?.[1])
+  now.tools = [listed('one', { description: 'Other.' }), listed('two')]
+  await servers.close()
+  const asked = await agent().run('Go')
+  if (asked.status !== 'interrupted') throw new Error('no question')
+  expect(seen[3]?.[1]?.description).toBe('Other.')
+  await agent().resume(asked.checkpoint, { [asked.interrupts[0]?.id ?? '']: true }).result
+  expect(drifts).toEqual([])
+})
+
 test('a resumed run goes on without a tool that its server has lost: a call of it fails (MC10)', async () => {
   const drifts: Drift[] = []
   const { read, tools } = await acrossProcesses(
@@ -232,6 +264,22 @@ test('onDrift receives a definition that has changed since the run began, before
     },
   )
   expect(drifts).toMatchObject([{ server: 'a', name: 'one', now: expect.stringMatching(/^[0-9a-f]{64}$/) }])
+})
+
+test('the hash of a definition is the same in all versions: pins and checkpoints have it (MC10)', async () => {
+  const inputSchema = JSON.parse(
+    '{"type":"object","properties":{"10":{"type":["string","null"],"enum":["a",null,1.5,true]},"2":{"default":0},"a":{"maxLength":1e21},"__proto__":{"const":{}}},"required":[]}',
+  )
+  const odd = {
+    name: 'look "up"',
+    description: 'Grüße, \u2028 a\\b\u0001 \ud83d\ude00 \ud800',
+    inputSchema,
+    annotations: { readOnlyHint: true, title: 'Look' },
+  }
+  const pin = { [odd.name]: '5e99dadd06bf9d8310b3684464bbb762ced061db05b5e4eae4058d3d1bb8a06c' }
+  const { error, tools } = await ran({ servers: { a: listing([odd]) }, pin }, [say('hi')])
+  expect(error).toBeUndefined()
+  expect(tools).toEqual([{ name: 'look__up_', description: odd.description, inputSchema }])
 })
 
 test('a pinned tool with another definition ends the run with McpDriftError; the hash does not depend on the order of members (MC10)', async () => {

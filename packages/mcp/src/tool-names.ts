@@ -23,20 +23,28 @@ export function toolNames(
   prefix: boolean | undefined,
 ): readonly string[] {
   const short = tools.map((tool) => safe(tool, tool.name))
-  const counts = new Map<string, number>()
-  for (const name of [...taken, ...short]) counts.set(name, (counts.get(name) ?? 0) + 1)
+  const clashing = new Set(repeats(short, taken).map((index) => short[index]))
+  if (prefix === undefined && clashing.size === 0) return short
   const names = tools.map((tool, index) => {
     const name = short[index] ?? ''
-    const isPrefixed = prefix ?? (counts.get(name) ?? 0) > 1
+    const isPrefixed = prefix ?? clashing.has(name)
     return isPrefixed ? safe(tool, `${tool.server}_${tool.name}`) : name
   })
+  const [again] = repeats(names, taken)
+  if (again !== undefined)
+    throw new ConfigError('prefix', `${tools[again]?.server}: two tools would have the name ${names[again]}`)
+  return names
+}
+
+/** The indexes of the names that were there before, or are taken. */
+function repeats(names: readonly string[], taken: readonly string[]): readonly number[] {
   const seen = new Set(taken)
+  const found: number[] = []
   for (const [index, name] of names.entries()) {
-    if (seen.has(name))
-      throw new ConfigError('prefix', `${tools[index]?.server}: two tools would have the name ${name}`)
+    if (seen.has(name)) found.push(index)
     seen.add(name)
   }
-  return names
+  return found
 }
 
 /** The characters and the length that all providers accept. */

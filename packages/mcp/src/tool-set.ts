@@ -6,16 +6,22 @@ import type { Drift } from './drift.ts'
 import { McpDriftError } from './errors.ts'
 import type { Listing } from './list-tools.ts'
 import type { ListedTool } from './listed-tool.ts'
-import { mcpTool } from './mcp-tool.ts'
+import { mcpTool, type ToolOf } from './mcp-tool.ts'
 import { fullLimits, type Shared } from './options.ts'
 import { RESOURCE_TOOLS } from './resources.ts'
-import { toolNames } from './tool-names.ts'
+import { type Named, toolNames } from './tool-names.ts'
 import type { Way } from './way.ts'
 
 /** A server and its tools. */
 export interface ServerTools {
   readonly way: Way
   readonly listing: Listing
+}
+
+/** A tool of a server, by the server's name of it. */
+interface Listed extends Named {
+  readonly way: Way
+  readonly listed: ListedTool
 }
 
 /**
@@ -25,23 +31,26 @@ export interface ServerTools {
  * @throws {McpDriftError} A pinned tool has another definition.
  */
 export function toolSet(servers: readonly ServerTools[], taken: readonly string[], options: Shared): readonly Tool[] {
-  const all = servers.flatMap(({ way, listing }) => listing.tools.map((listed) => ({ way, listed })))
-  checkNames(
-    all.map(({ listed }) => listed.definition.name),
-    options,
+  const all = servers.flatMap(({ way, listing }) =>
+    listing.tools.map((listed): Listed => ({ way, listed, server: way.server, name: listed.definition.name })),
   )
+  checkNames(all, options)
   const included = all.filter(({ listed }) => isIncluded(listed.definition, options))
   checkPins(included, options)
-  const names = toolNames(
-    included.map(({ way, listed }) => ({ server: way.server, name: listed.definition.name })),
-    taken,
-    options.prefix,
-  )
+  const names = toolNames(included, taken, options.prefix)
   const limits = fullLimits(options.limits)
   return included.map(({ way, listed }, index) => {
     const effect = effectOf(listed.definition, options)
-    return mcpTool({ way, listed, name: names[index] ?? '', effect, options, limits })
+    return sharedTool({ way, listed, name: names[index] ?? '', effect, options, limits })
   })
+}
+
+/** The tool of the last run, if it would be the same: a server may have very many. */
+function sharedTool(of: ToolOf): Tool {
+  const { listed, name, effect, options } = of
+  const { made } = listed
+  if (made && made.name === name && made.effect === effect && made.timeout === options.timeout) return made
+  return (listed.made = mcpTool(of))
 }
 
 function isIncluded(definition: McpDefinition, { include, exclude = [] }: Shared): boolean {
@@ -59,31 +68,26 @@ export function effectOf(definition: McpDefinition, { effects = {}, trust }: Sha
   if (typeof given === 'function') return (input) => given(input as Record<string, unknown>)
   if (given !== undefined) return given
   const isRead = annotations.readOnlyHint === true && annotations.destructiveHint !== true
-  const isBelieved = trust === 'annotations' || RESOURCE_TOOLS.includes(definition)
-  return isBelieved && isRead ? 'read' : 'external'
+  const isBelieved = isRead && (trust === 'annotations' || RESOURCE_TOOLS.includes(definition))
+  return isBelieved ? 'read' : 'external'
 }
 
 /** @throws {ConfigError} An effect or a pin would have no effect. */
-function checkNames(names: readonly string[], { effects = {}, pin = {} }: Shared): void {
-  const has = new Set(names)
+function checkNames(tools: readonly Listed[], { effects = {}, pin = {} }: Shared): void {
   for (const [option, value] of Object.entries({ effects, pin })) {
-    const unknown = Object.keys(value).filter((name) => !has.has(name))
-    if (unknown.length > 0)
-      throw new ConfigError(option, `no server has ${unknown.join(', ')}. They have: ${names.join(', ')}`)
+    const unknown = new Set(Object.keys(value))
+    for (const { name } of tools) unknown.delete(name)
+    if (unknown.size === 0) continue
+    const names = tools.map(({ name }) => name)
+    throw new ConfigError(option, `no server has ${[...unknown].join(', ')}. They have: ${names.join(', ')}`)
   }
 }
 
-interface Included {
-  readonly way: Way
-  readonly listed: ListedTool
-}
-
-function checkPins(tools: readonly Included[], { pin }: Shared): void {
+function checkPins(tools: readonly Listed[], { pin }: Shared): void {
   if (!pin) return
-  const changes = tools.flatMap(({ way, listed }): Drift[] => {
-    const { definition, hash: now } = listed
-    const before = Object.hasOwn(pin, definition.name) ? pin[definition.name] : undefined
-    return before === undefined || before === now ? [] : [{ server: way.server, name: definition.name, before, now }]
+  const changes = tools.flatMap(({ server, name, listed: { hash: now } }): Drift[] => {
+    const before = Object.hasOwn(pin, name) ? pin[name] : undefined
+    return before === undefined || before === now ? [] : [{ server, name, before, now }]
   })
   const [first] = changes
   if (first) throw new McpDriftError(first.server, changes)
