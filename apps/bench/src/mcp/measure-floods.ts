@@ -1,8 +1,10 @@
-/** Measures what a server that sends very much costs our process, in processor time. Its argument is how much. */
+/** Measures what a server that sends very much costs our process, in processor time, without that of the server. Its argument is how much. */
 
 import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent } from '@meanwhile/core'
 import { type McpMiddleware, mcp } from '@meanwhile/mcp'
+import { bareCost } from './bare-client.ts'
+import { cpuSince } from './processor-time.ts'
 
 const MANY = Number(process.argv[2] ?? 100_000)
 const PROGRAM = new URL('./flood-process.ts', import.meta.url).pathname
@@ -17,8 +19,7 @@ async function costOf(servers: McpMiddleware, text?: string): Promise<number> {
   const script = [...(text === undefined ? [] : [respond(call('tool_0', { text }))]), respond(say('done'))]
   const before = process.cpuUsage()
   await createAgent({ model: scriptedModel(script), middleware: [servers] }).run('Go')
-  const { user, system } = process.cpuUsage(before)
-  return Math.round((user + system) / 1_000)
+  return cpuSince(before)
 }
 
 const show = (what: string, ms: number) => process.stdout.write(`${what}: ${ms} ms of processor time\n`)
@@ -32,6 +33,8 @@ show('a call with a hostile pattern, more', (await costOf(one, `${'a'.repeat(50)
 await using reporting = flooding(1, MANY)
 await costOf(reporting)
 show(`${MANY} notifications of progress, more`, (await costOf(reporting, 'a')) - plain)
+show('the same, only read and parsed', await bareCost(PROGRAM, ['1', String(MANY)], 'tools/call'))
 await using many = flooding(MANY)
 show(`${MANY} tools, the first run`, await costOf(many))
 show(`${MANY} tools, each later run`, await costOf(many))
+show('their list, only read and parsed', await bareCost(PROGRAM, [String(MANY)], 'tools/list'))
