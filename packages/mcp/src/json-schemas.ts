@@ -90,8 +90,8 @@ function isPattern(key: string, schema: JsonObject): boolean {
 }
 
 /**
- * A schema as core uses it, without its {@link withoutPatterns patterns}. It is compiled with the first value, and has no functions of its own: a
- * server may list more tools than a run ever calls.
+ * A schema as core uses it, without its {@link withoutPatterns patterns}. It is compiled with the first value, and its functions
+ * are made when they are read: a server may list more tools than a run ever calls.
  */
 export class LazySchema implements ToolSchema<JsonObject> {
   readonly #schema: JsonObject

@@ -36,6 +36,7 @@ interface ToolsOfRun {
   readonly changes: readonly Drift[]
 }
 
+/** What runs remember, and what they compare. */
 export class KnownTools {
   /** What marks the tools of the latest run, and the JSON of these tools: most runs have the same. */
   #latest: { readonly marks: readonly unknown[]; readonly json: string } = { marks: [], json: '[]' }

@@ -31,7 +31,7 @@ function readAll(buffer: Pick<sdk.ReadBuffer, 'append' | 'readMessage'>, pieces:
 const message = (text: Uint8Array) =>
   Buffer.concat([Buffer.from('{"jsonrpc":"2.0","method":"'), text, Buffer.from('"}')])
 
-/** A line of a server: a message, whose text may be no UTF-8, other JSON, or what it prints. */
+/** A line of a server: a message, whose text need not be UTF-8, other JSON, or what it prints. */
 const LINE = fc.oneof(
   fc
     .record({ method: fc.string(), text: fc.string({ unit: 'grapheme' }) })

@@ -86,12 +86,14 @@ async function pageAt({ client, calls }: Connection, cursor: string | undefined)
   }
 }
 
+/** A tool in a list that can be used. */
 interface Read {
   readonly definition: McpDefinition
+  /** The schema of its input as {@link orderedJson}. */
   readonly inputJson: string
 }
 
-/** The definition of a tool, or why it is not used. */
+/** What is read of a tool, or why it is not used. */
 function readTool(raw: unknown, limits: FullLimits, names: ReadonlySet<string>): Read | string {
   const definition = readDefinition(raw)
   if (typeof definition === 'string') return definition

@@ -108,7 +108,7 @@ test('only tools that are called have their schemas compiled: a long list costs 
 })
 
 test('a server in this process may change what it has listed: the tools stay as they were (MC8, MC11)', async () => {
-  const inputSchema = { type: 'object', properties: { words: { enum: ['a'] } } }
+  const inputSchema = { type: 'object' as const, properties: { words: { enum: ['a'] } } }
   const connect = () => {
     const [ours, theirs] = InMemoryTransport.createLinkedPair()
     const server = new Server({ name: 'a', version: '1.0.0' }, { capabilities: { tools: { listChanged: true } } })
