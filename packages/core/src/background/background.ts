@@ -57,8 +57,8 @@ export function workOf({ calls }: RunState, { key }: CallEntry): CallEntry | und
 }
 
 /**
- * Returns the result of work, if it has one. It then counts as read by the model. A message which only states that the end of the run cut the work off
- * is no result: a resume continues the work.
+ * Returns the result of work, if it has one. It then counts as read by the model. A message that the end of the run cut the work off does not count:
+ * a resume continues the work.
  */
 export function readResult({ calls }: RunState, { state, message, number }: CallEntry): ToolMessage | undefined {
   if (!message || state.course === 'cut off') return undefined
