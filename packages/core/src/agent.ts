@@ -122,11 +122,8 @@ export function createAgent<Output>(options: AgentOptions<Output>): Agent<Output
     with: (changes: AgentChanges<Output>) => createAgent<Output>({ ...own, ...changes }),
     stream: (input: RunInput, options?: RunOptions) => start(WORK, config, { input }, options ?? {}, 'kept'),
     begin: (input: RunInput, options?: BeginOptions) => beginRun(WORK, config, input, options),
-    resume: (from: Checkpoint | string, answers: Answers = {}, given?: ResumeOptions) => {
-      const options = given ?? {}
-      const { rerun } = options
-      return start(WORK, config, { resume: { from, answers, ...(rerun && { rerun }) } }, options, 'kept')
-    },
+    resume: (from: Checkpoint | string, answers: Answers = {}, options?: ResumeOptions) =>
+      start(WORK, config, { resume: { from, answers, rerun: options?.rerun } }, options ?? {}, 'kept'),
     close: (from: Checkpoint | string, options?: CloseOptions) => closeRun(config, from, options),
   }
   return Object.freeze(branded('agent', agent, config))

@@ -8,14 +8,14 @@ import { withStatusTool } from './run/status-tool.ts'
 import { captureOf, checkTelemetry } from './telemetry/options.ts'
 import type { AgentConfig } from './vocabulary/agent-config.ts'
 import { AGENT_OPTIONS, type AgentOptions } from './vocabulary/agent-options.ts'
-import { DEFAULT_OUTPUT_LIMITS, type OutputLimits } from './vocabulary/call-limits.ts'
+import { DEFAULT_OUTPUT_LIMITS } from './vocabulary/call-limits.ts'
 import { checkStore } from './vocabulary/checkpoint-store.ts'
 import { ConfigError, messageOf } from './vocabulary/errors.ts'
 import { freeze } from './vocabulary/history.ts'
 import { isRecord } from './vocabulary/json.ts'
 import { DEEPEST, LONGEST } from './vocabulary/json-text.ts'
 import type { Middleware } from './vocabulary/middleware.ts'
-import { DEFAULT_INPUT_LIMITS, type InputLimits, type ModelSettings } from './vocabulary/model.ts'
+import { DEFAULT_INPUT_LIMITS, type ModelSettings } from './vocabulary/model.ts'
 import { checkLimit, checkOptions, checkTime, checkTypes, type OptionNames } from './vocabulary/option-checks.ts'
 import type { AgentSetup, Tool } from './vocabulary/tool.ts'
 import { checkChoice, toolList } from './vocabulary/tool-checks.ts'
@@ -33,18 +33,14 @@ const SETTINGS: OptionNames<ModelSettings> = {
   providerOptions: '',
 }
 
-const INPUT_LIMITS: OptionNames<InputLimits> = { characters: '', depth: '' }
-
-const OUTPUT_LIMITS: OptionNames<OutputLimits> = { characters: '' }
-
 /** @throws {ConfigError} An option is invalid. The error names it. */
 export function configOf(options: AgentOptions): AgentConfig {
   checkOptions('createAgent', options, AGENT_OPTIONS)
   checkModel(options?.model)
   checkTelemetry(options.telemetry)
   checkOptions('settings', options.settings, SETTINGS, 'settings.')
-  checkOptions('inputLimits', options.inputLimits, INPUT_LIMITS, 'inputLimits.')
-  checkOptions('outputLimits', options.outputLimits, OUTPUT_LIMITS, 'outputLimits.')
+  checkOptions('inputLimits', options.inputLimits, { characters: '', depth: '' }, 'inputLimits.')
+  checkOptions('outputLimits', options.outputLimits, { characters: '' }, 'outputLimits.')
   const { instructions } = options
   const isAsked = typeof instructions === 'function'
   const setup: AgentSetup = {

@@ -41,26 +41,7 @@ export {
 } from './vocabulary/errors.ts'
 export type * from './vocabulary/events.ts'
 export * from './vocabulary/interrupt.ts'
-export {
-  type AssistantMessage,
-  type AssistantPart,
-  allowsCalls,
-  type ContentPart,
-  callsOf,
-  type FilePart,
-  type FinishReason,
-  type Json,
-  type Message,
-  type ProviderMetadata,
-  type ReasoningPart,
-  type ResponseInfo,
-  type TextPart,
-  type ToolCall,
-  type ToolMessage,
-  textOf,
-  type Usage,
-  type UserMessage,
-} from './vocabulary/message.ts'
+export * from './vocabulary/message.ts'
 export type * from './vocabulary/middleware.ts'
 export * from './vocabulary/model.ts'
 export * from './vocabulary/model-errors.ts'

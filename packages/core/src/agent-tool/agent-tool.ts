@@ -7,7 +7,6 @@ import { CheckpointError } from '../vocabulary/checkpoint-errors.ts'
 import type { Effect } from '../vocabulary/effect.ts'
 import { AgentError, AnswerError, ConfigError, messageOf, RunStop } from '../vocabulary/errors.ts'
 import { isRecord } from '../vocabulary/json.ts'
-import type { UserMessage } from '../vocabulary/message.ts'
 import { checkCount, checkOptions, checkTypes, type OptionNames } from '../vocabulary/option-checks.ts'
 import type { AgentResult } from '../vocabulary/result.ts'
 import type { DeclaredContext } from '../vocabulary/run-options.ts'
@@ -81,7 +80,7 @@ export function agentTool(agent: Agent, options: AgentToolOptions<unknown> = {})
     ...(options.effect && { effect: options.effect }),
     execute: runsAgent(async (asked, calling) => {
       const request = requestOf(asked)
-      const input = history ? [...calling.messages, userMessage(request)] : request
+      const input = history ? [...calling.messages, { role: 'user', content: request } as const] : request
       return answerOf(await resultOf(agent, input, calling, place))
     }, config),
   }
@@ -126,10 +125,6 @@ function answerOf({ text, output }: AgentResult): unknown {
 function requestOf(input: unknown): string {
   const isRequest = isRecord(input) && 'request' in input && Object.keys(input).length === 1
   return isRequest && typeof input.request === 'string' ? input.request : JSON.stringify(input)
-}
-
-function userMessage(content: string): UserMessage {
-  return { role: 'user', content }
 }
 
 const REQUEST: ToolSchema<AgentRequest> = textInput(

@@ -7,7 +7,6 @@ import { executionWanted } from '../machine/decide-call.ts'
 import { startRun } from '../run/agent-run.ts'
 import { actorOf } from '../run/run-view.ts'
 import type { Execution } from '../state/call-outcomes.ts'
-import type { RunState } from '../state/run.ts'
 import { UserContext } from '../state/user-context.ts'
 import type { AgentConfig } from '../vocabulary/agent-config.ts'
 import { AnswerError, ContextError } from '../vocabulary/errors.ts'
@@ -57,7 +56,10 @@ export async function runWithin(
     const { toolName: _, ...call } = entry.named
     run.calls.events.tell(entry, { ...event, path: [{ agent: tool.name, ...call }, ...(event.path ?? [])] })
   }
-  const userContext = tool.context ? await contextFrom(run, tool.name, tool.input, tool.context) : run.userContext
+  const { name, input: schema, context } = tool
+  // It was checked before the first model call, unless a tool has created this agent.
+  if (context) await run.userContext.check([{ name, input: schema, context }])
+  const userContext = context ? (run.userContext.checked.get(context)?.value as UserContext) : run.userContext
   const nesting = { run, entry, invocation, context: actor.context, userContext, show }
   const config = configBehind(agent)
   // The agent's grace time must end before that of the calling run.
@@ -73,17 +75,6 @@ export async function runWithin(
   if (outcome.status === 'completed') return outcome
   if (run.halt.state.mode) throw run.halt.error
   throw entry.relay(new Interrupt(outcome.interrupts?.[0]?.payload ?? null))
-}
-
-/** Returns the agent's context, which was checked before the first model call. For an agent that a tool created, it is checked now. */
-async function contextFrom(
-  { userContext }: RunState,
-  name: string,
-  input: Tool['input'],
-  context: ContextWithin,
-): Promise<UserContext> {
-  await userContext.check([{ name, input, context }])
-  return userContext.checked.get(context)?.value as UserContext
 }
 
 /** The invocation of the next agent run. One execution may run several agents one after another, or the same one again. */

@@ -56,10 +56,13 @@ export function workOf({ calls }: RunState, { key }: CallEntry): CallEntry | und
   return calls.works().find((work) => work.key === key)
 }
 
-/** Returns the result of work, if it has one. It then counts as read by the model. */
-export function readResult({ calls }: RunState, work: CallEntry): ToolMessage | undefined {
-  const message = resultOf(work)
-  if (message) resultRead(calls.state, work.number)
+/**
+ * Returns the result of work, if it has one. It then counts as read by the model. A message that the end of the run cut the work off does not count:
+ * a resume continues the work.
+ */
+export function readResult({ calls }: RunState, { state, message, number }: CallEntry): ToolMessage | undefined {
+  if (!message || state.course === 'cut off') return undefined
+  resultRead(calls.state, number)
   return message
 }
 
@@ -198,11 +201,6 @@ async function execute(run: RunState, entry: CallEntry): Promise<Result> {
 /** Whether this error means that the run could not be saved when the work began. An error of work that was handed over does not fail the run. */
 function isUnstored({ saver }: RunState, { state }: CallEntry, error: unknown): error is CheckpointError {
   return saver.hasThrown(error) && !state.work?.isHandedOver
-}
-
-/** The result, unless it only states that the end of the run cut the work off. In that case a resume continues the work. */
-function resultOf({ state, message }: CallEntry): ToolMessage | undefined {
-  return state.course === 'cut off' ? undefined : message
 }
 
 /** Whether the run was stopped before the work began. If the run does stop, a resume begins the work. */

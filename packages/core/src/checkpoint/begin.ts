@@ -4,15 +4,13 @@ import { RunState, type RunWork } from '../state/run.ts'
 import { traceIn } from '../telemetry/around.ts'
 import type { AgentConfig } from '../vocabulary/agent-config.ts'
 import { inputMessages } from '../vocabulary/history.ts'
-import { checkOptions, type OptionNames } from '../vocabulary/option-checks.ts'
+import { checkOptions } from '../vocabulary/option-checks.ts'
 import { checkRunOptions, type RunInput, type RunOptions } from '../vocabulary/run-options.ts'
 import type { Checkpoint } from '../vocabulary/saved-run.ts'
 import { checkpointOf } from './take.ts'
 
 /** The options of `agent.begin`. */
 export type BeginOptions = Pick<RunOptions, 'id' | 'checkpoints'>
-
-const BEGIN_OPTIONS: OptionNames<BeginOptions> = { id: 'runId', checkpoints: 'checkpointer' }
 
 /** Implements `Agent.begin`. */
 export async function beginRun(
@@ -21,7 +19,7 @@ export async function beginRun(
   input: RunInput,
   options: BeginOptions = {},
 ): Promise<Checkpoint> {
-  checkOptions('begin', options, BEGIN_OPTIONS)
+  checkOptions('begin', options, { id: 'runId', checkpoints: 'checkpointer' })
   checkRunOptions(options, false)
   const { id = crypto.randomUUID(), checkpoints = config.checkpoints } = options
   const run = new RunState(config, { work, id, checkpoints, show: () => {} })

@@ -133,6 +133,24 @@ class ByHand<Event, Result> implements Flow<Event, Result> {
   }
 }
 
+/** Makes a flow without a generator. `leave` ends it early: it stops the work of the flow and waits for that. */
+export function leavable<Event, Result>(
+  next: () => Promise<IteratorResult<Event, Result>>,
+  leave: () => Promise<void>,
+): Flow<Event, Result> {
+  return byHand({
+    next,
+    async return(value) {
+      await leave()
+      return { done: true, value: await value }
+    },
+    async throw(error) {
+      await leave()
+      throw error
+    },
+  })
+}
+
 /** The result of `next` on a flow that has ended. */
 export async function finished(): Promise<IteratorReturnResult<never>> {
   return { done: true, value: undefined as never }

@@ -1,6 +1,6 @@
 /** Turns the events that a piece of work pushes into a funnel into a flow that a reader pulls, such as a `wrapAgent`. */
 
-import { byHand, type Flow, finished } from './flow.ts'
+import { type Flow, finished, leavable } from './flow.ts'
 import type { Funnel } from './funnel.ts'
 
 /**
@@ -73,15 +73,5 @@ export function pull<Event, Result>(
     await outcome?.catch(() => undefined)
     end()
   }
-  return byHand({
-    next: step,
-    async return(value) {
-      await leave()
-      return { done: true, value: await value }
-    },
-    async throw(error) {
-      await leave()
-      throw error
-    },
-  })
+  return leavable(step, leave)
 }

@@ -13,10 +13,7 @@ export interface Coming<T> {
 
 /** Returns a promise that somebody else settles. Its rejection need not be handled. */
 export function coming<T>(): Coming<T> {
-  let resolve: (value: T) => void = () => undefined
-  let reject: (reason: unknown) => void = () => undefined
-  const promise = new Promise<T>((...settle) => {
-    ;[resolve, reject] = settle
-  })
-  return { promise: unheard(promise), resolve, reject }
+  const made = Promise.withResolvers<T>()
+  unheard(made.promise)
+  return made
 }

@@ -221,15 +221,6 @@ export function isFinal({ course, fate }: CallState): boolean {
   return course !== 'asleep' || fate === 'discarded'
 }
 
-/**
- * Whether a call does not start now and no other call waits for it: it is asleep, it was discarded, or only failed attempts request it.
- *
- * @param isHeld - Whether a provisional call waits for the next attempt.
- */
-export function isSetAside({ course, fate }: Pick<CallState, 'course' | 'fate'>, isHeld: boolean): boolean {
-  return course === 'asleep' || fate === 'discarded' || (fate === 'provisional' && isHeld)
-}
-
 /** Whether its function was called, in this process or in an earlier one. `asksAgain` is that of {@link effectOf}. */
 export function wasEntered(call: CallState, asksAgain?: boolean): boolean {
   return effectOf(call, asksAgain) !== undefined || call.hadOutcome === true

@@ -6,7 +6,7 @@ import { hasSlot, nextInvocation } from './call.ts'
 import { type Calls, callOf, isPast, mayStartFor, needsSlot, noCalls } from './calls.ts'
 import * as facts from './decide-call.ts'
 import * as table from './decide-calls.ts'
-import { arrived, awaitsTool, beginsToWait, dueOf, mustLook, stopsWaiting, takesOverSlot, takesTurn } from './due.ts'
+import { arrived, dueOf, mustLook, takesOverSlot, takesTurn } from './due.ts'
 import { joinableCall } from './join.ts'
 
 // All facts about calls in any order, also in orders that never happen.
@@ -56,7 +56,7 @@ function made(calls: Calls, attempt: number, maker: number | undefined, content:
 function asked(calls: Calls, { number }: CallState, input: string | undefined): void {
   const invocation = nextInvocation(callOf(calls, number), input)
   table.decideCall(calls, facts.executionWanted(callOf(calls, number), invocation))
-  if (!takesOverSlot(calls, number, invocation)) beginsToWait(calls, arrived(number, invocation))
+  if (!takesOverSlot(calls, number, invocation)) calls.waiting.add(arrived(number, invocation))
 }
 
 /** Moves the newest execution of a call to a stage. A judged execution waits for its turn again. */
@@ -67,7 +67,7 @@ function comes(calls: Calls, { number, executions }: CallState, stage: Stage, do
     calls,
     facts.movedTo(callOf(calls, number), invocation, stage, stage === 'judged' ? does : undefined),
   )
-  if (stage === 'judged') beginsToWait(calls, arrived(number, invocation))
+  if (stage === 'judged') calls.waiting.add(arrived(number, invocation))
 }
 
 /** Lets every execution go on that may, according to the table. */
@@ -77,7 +77,7 @@ function advanced(calls: Calls): void {
     if (isGone || !mustLook(calls, waiting)) continue
     const due = dueOf(calls, waiting)
     if (due?.is === 'turn') takesTurn(calls, waiting)
-    else if (due) stopsWaiting(calls, waiting)
+    else if (due) calls.waiting.delete(waiting)
   }
 }
 
@@ -86,7 +86,7 @@ function left(calls: Calls, call: CallState): void {
   if (call.maker !== undefined || !isPast(calls, call)) return
   const inner = (number: number): readonly number[] => [number, ...callOf(calls, number).children.flatMap(inner)]
   for (const number of inner(call.number)) {
-    for (const waiting of calls.waiting) if (waiting.call === number) stopsWaiting(calls, waiting)
+    for (const waiting of calls.waiting) if (waiting.call === number) calls.waiting.delete(waiting)
     table.callForgotten(calls, number)
   }
 }
@@ -260,7 +260,7 @@ test('an execution that waits only for a slot of its tool is not examined until 
   const [waiting] = calls.waiting
   if (!waiting) throw new Error('it does not wait')
   expect(dueOf(calls, waiting)).toEqual({ is: 'turn' })
-  awaitsTool(waiting, true)
+  waiting.awaitsToolSlot = true
   expect(mustLook(calls, waiting)).toBe(false)
   // Meanwhile its tool holds nothing of the run.
   expect(calls.slotsTaken).toBe(0)
@@ -280,4 +280,30 @@ test('calls that are past leave nothing in the table: no state, no place, no cou
     ),
     propertyRuns({ small: 100, middle: 160, whole: 20_000 }),
   )
+})
+
+test('a call waits for itself, and no later call waits for it, while it is asleep, discarded, or requested by failed attempts only; a committed call does not', () => {
+  const withOneSlot = (becomes: Fact, isAsleep = false) => {
+    const calls: Calls = { ...noCalls(), limit: 1 }
+    table.modelCalled(calls)
+    made(calls, 1, undefined, 1, isAsleep)
+    becomes(calls)
+    asked(calls, callOf(calls, 1), undefined)
+    made(calls, 2, undefined, 1, false)
+    asked(calls, callOf(calls, 2), undefined)
+    return [...calls.waiting].map((waiting) => dueOf(calls, waiting)?.is ?? `behind ${waiting.blockedBy}`)
+  }
+  const stays: Fact = () => undefined
+  const fails: Fact = (calls) => table.attemptEnded(calls, 1, 0, true)
+  const aside = ['behind 1', 'turn']
+  expect(withOneSlot(stays, true)).toEqual(aside)
+  expect(withOneSlot((calls) => void table.callDiscarded(calls, 1, 'stream_error'))).toEqual(aside)
+  expect(withOneSlot(fails)).toEqual(aside)
+  const first = ['turn', 'behind 1']
+  expect(withOneSlot(stays)).toEqual(first)
+  const failsAndCounts: Fact = (calls) => {
+    table.attemptEnded(calls, 1, 0, true)
+    table.callCommitted(calls, 1, 0, undefined)
+  }
+  expect(withOneSlot(failsAndCounts)).toEqual(first)
 })

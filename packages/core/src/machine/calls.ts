@@ -120,15 +120,6 @@ export function mayStartFor({ response }: Calls, attempt: number): boolean {
   return response.isOpen && !response.attempts.get(attempt)?.hasFailed
 }
 
-/** Whether only failed attempts request a call, so that it waits for a later attempt with an equal request. */
-export function awaitsNextAttempt({ response }: Calls, { requestedBy, fate }: CallState): boolean {
-  return (
-    fate === 'provisional' &&
-    requestedBy.length > 0 &&
-    requestedBy.every((one) => response.attempts.get(one)?.hasFailed)
-  )
-}
-
 /** The calls that were made early for this attempt of a step, whatever happened to them since. */
 export function earlyFor({ all }: Calls, step: number, attempt: number): CallState[] {
   return [...all.values()].filter((call) => call.startedEarly && call.step === step && call.requestedBy[0] === attempt)

@@ -2,16 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { NEW } from '../../test/new-call.ts'
 import type { Invocation } from '../vocabulary/saved-run.ts'
-import {
-  type CallState,
-  executionOf,
-  hasKeys,
-  hasSettled,
-  hasSlot,
-  isSetAside,
-  nextInvocation,
-  type Stage,
-} from './call.ts'
+import { type CallState, executionOf, hasKeys, hasSettled, hasSlot, nextInvocation, type Stage } from './call.ts'
 import { keysOf } from './calls.ts'
 
 import * as facts from './decide-call.ts'
@@ -113,17 +104,6 @@ describe('a call', () => {
         }, before)
       }),
     )
-  })
-
-  test('is set aside while it is asleep, discarded, or requested by failed attempts only; a committed call is not', () => {
-    const made = { asleep: ASLEEP, provisional: NEW, discarded: facts.discarded(NEW, 'stream_error') }
-    const committed = facts.committed(NEW, 1)
-    expect([
-      isSetAside(made.asleep, false),
-      isSetAside(made.discarded, false),
-      isSetAside(made.provisional, true),
-    ]).toEqual([true, true, true])
-    expect([isSetAside(made.provisional, false), isSetAside(committed, true)]).toEqual([false, false])
   })
 })
 

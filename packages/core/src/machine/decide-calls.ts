@@ -149,16 +149,11 @@ export function callCommitted(
   number: number,
   at: number,
   modelEnded: number | undefined,
-): ReadonlySet<number> {
-  const all = new Set<number>()
-  const commit = (one: number) => {
-    movedToEnd(calls, one)
-    if (!decideCall(calls, committed(callOf(calls, one), at, modelEnded))) return
-    all.add(one)
-    for (const child of callOf(calls, one).children) commit(child)
-  }
-  commit(number)
-  return all
+): readonly number[] {
+  movedToEnd(calls, number)
+  if (!decideCall(calls, committed(callOf(calls, number), at, modelEnded))) return []
+  const inner = callOf(calls, number).children.flatMap((child) => callCommitted(calls, child, at, modelEnded))
+  return [number, ...inner]
 }
 
 /** Nothing requests a call any more: discards it and its inner calls. Returns those that became discarded, innermost first. */

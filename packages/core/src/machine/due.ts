@@ -14,17 +14,8 @@
 
 import { keysMeet, namesNone, type ResourceKeys } from '../vocabulary/resource-keys.ts'
 import type { Invocation } from '../vocabulary/saved-run.ts'
-import { type CallState, executionOf, hasKeys, hasSettled, isSetAside, type Judgement } from './call.ts'
-import {
-  askerOf,
-  awaitsNextAttempt,
-  type Calls,
-  callOf,
-  isMakerOf,
-  keysIn,
-  needsSlot,
-  type WaitingExecution,
-} from './calls.ts'
+import { type CallState, executionOf, hasKeys, hasSettled, type Judgement } from './call.ts'
+import { askerOf, type Calls, callOf, isMakerOf, keysIn, needsSlot, type WaitingExecution } from './calls.ts'
 import { executionOver, movedTo } from './decide-call.ts'
 import { decideCall } from './decide-calls.ts'
 
@@ -34,23 +25,14 @@ import { decideCall } from './decide-calls.ts'
  */
 export type Due = { readonly is: 'turn' } | { readonly is: 'stop' | 'circle'; readonly by: number }
 
-/** An execution reaches a gate. It is not waiting until {@link beginsToWait} is called. */
+/** An execution reaches a gate. It is not waiting until {@link Calls.waiting} has it. */
 export function arrived(call: number, invocation: Invocation): WaitingExecution {
   return { call, invocation, blockedBy: undefined, awaitsToolSlot: false, lookedAtIn: 0 }
 }
 
-/** The execution begins to wait, behind all that are waiting already. */
-export function beginsToWait({ waiting }: Calls, one: WaitingExecution): void {
-  waiting.add(one)
-}
-
-export function stopsWaiting({ waiting }: Calls, one: WaitingExecution): void {
-  waiting.delete(one)
-}
-
 /** The execution goes on: it has everything that its gate requires. */
 export function takesTurn(calls: Calls, waiting: WaitingExecution): void {
-  stopsWaiting(calls, waiting)
+  calls.waiting.delete(waiting)
   decideCall(
     calls,
     movedTo(callOf(calls, waiting.call), waiting.invocation, isJudged(calls, waiting) ? 'storing' : 'checking'),
@@ -69,11 +51,6 @@ export function takesOverSlot(calls: Calls, number: number, invocation: Invocati
 /** Whether the input of an execution is checked, so that it waits at the second gate. */
 export function isJudged(calls: Calls, { call, invocation }: Pick<WaitingExecution, 'call' | 'invocation'>): boolean {
   return executionOf(callOf(calls, call), invocation)?.judgement !== undefined
-}
-
-/** Whether the tool of a waiting execution has no slot for it. */
-export function awaitsTool(waiting: WaitingExecution, isFull: boolean): void {
-  waiting.awaitsToolSlot = isFull
 }
 
 /** What happens to an execution at its gate; `undefined`: it waits. Records in `waiting` what blocks it. */
@@ -151,7 +128,7 @@ interface Obstacle {
  */
 function obstacleOf(calls: Calls, call: CallState, judgement: Judgement | undefined): Obstacle | undefined {
   const itself = { call: call.number }
-  if (isAsideIn(calls, call)) return itself
+  if (isAside(calls, call)) return itself
   const isTooEarly = judgement?.mayBeEarly === false && call.fate === 'provisional'
   if (!needsSlot(call)) {
     if (!judgement) return undefined
@@ -165,7 +142,7 @@ function obstacleOf(calls: Calls, call: CallState, judgement: Judgement | undefi
   const stopped =
     call.fate === 'provisional' ? undefined : inFront(calls, call, keys, (other) => staysOpen(calls, other))
   if (stopped) return { call: stopped.number, isStop: true }
-  const front = inFront(calls, call, keys, (other) => !isAsideIn(calls, other))
+  const front = inFront(calls, call, keys, (other) => !isAside(calls, other))
   if (front) return { call: front.number }
   if (!judgement) return undefined
   if (isTooEarly) return itself
@@ -217,12 +194,16 @@ function isInTheWay(other: CallState, claimed: ResourceKeys | 'all'): boolean {
   return claimed === 'all' || !keys || keysMeet(keys, claimed)
 }
 
-/** Whether a call does not start now, and no other call waits for it. */
-function isAsideIn(calls: Calls, call: CallState): boolean {
-  return isSetAside(call, awaitsNextAttempt(calls, call))
+/**
+ * Whether a call does not start now, and no other call waits for it: it is asleep, it was discarded, or it waits for a later attempt with an equal
+ * request, because only failed attempts request it.
+ */
+function isAside({ response }: Calls, { course, fate, requestedBy }: CallState): boolean {
+  if (course === 'asleep' || fate !== 'provisional') return course === 'asleep' || fate === 'discarded'
+  return requestedBy.length > 0 && requestedBy.every((one) => response.attempts.get(one)?.hasFailed)
 }
 
 /** Whether a committed call stays open until a resume. A call that must come after it then stays open, too. */
 function staysOpen(calls: Calls, call: CallState): boolean {
-  return call.course === 'open' && !isAsideIn(calls, call) && call.fate !== 'provisional'
+  return call.course === 'open' && !isAside(calls, call) && call.fate !== 'provisional'
 }

@@ -37,8 +37,6 @@ export interface WrapKind<Request, Event, Result> {
   problem?(result: Result): string | undefined
   /** Returns the result with a finish reason that fits its message. */
   fitted?(result: Result): Result
-  /** Whether an error other than an `AgentError` belongs to the middleware that threw it. Errors of tools pass through unchanged. */
-  readonly ownsThrows: boolean
   /** For `wrapToolCall`: the call, and the record of which wrap an error came from. */
   readonly call?: CallEntry
   readonly throws?: WrapThrows
@@ -149,7 +147,8 @@ function layer<Request, Event extends Typed, Result>(
         // If the wrap has emitted a warning about the error, the reader already knows its name.
         if (!hasWarned) kind.throws?.threw(error, name, came)
         run.threw(error, place, call)
-        return kind.ownsThrows ? blame(run, name, kind.hook, error) : error
+        // What the wraps of a call throw is the outcome of the call, and may be its tool's.
+        return call ? error : blame(run, name, kind.hook, error)
       },
       // Once the call is abandoned, nothing waits for flows that the wrap left open.
       out: () =>

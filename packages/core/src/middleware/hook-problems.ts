@@ -3,14 +3,8 @@
 import { inputProblem } from '../vocabulary/call-limits.ts'
 import { isHistory, isMessage } from '../vocabulary/history.ts'
 import { isRecord } from '../vocabulary/json.ts'
-import {
-  type AssistantMessage,
-  callsOf,
-  type FinishReason,
-  type Message,
-  type ToolCall,
-} from '../vocabulary/message.ts'
-import { hasParts, shapeHint } from '../vocabulary/message-shape.ts'
+import { type AssistantMessage, callsOf, type Message, type ToolCall } from '../vocabulary/message.ts'
+import { hasParts, isFinishReason, shapeHint } from '../vocabulary/message-shape.ts'
 import type { AgentState, Verdict } from '../vocabulary/middleware.ts'
 import type { ModelEvent, ModelRequest } from '../vocabulary/model.ts'
 import { fits, type Is, isCall, isNumber, isText, listOf, optional, type Shape, wrongIn } from '../vocabulary/shape.ts'
@@ -42,12 +36,9 @@ export function usedProblem(id: string): string {
 
 /** Returns what is wrong with a message that a wrap made. Two calls in it must not have the same id. */
 export function messageProblem(message: AssistantMessage): string | undefined {
-  const isReason = FINISH_REASONS.includes(message.finishReason)
-  if (!isReason) return 'the message has no valid finishReason'
+  if (!isFinishReason(message.finishReason)) return 'the message has no valid finishReason'
   return idProblem(sharedIds([message])) ?? inputsProblem([message])
 }
-
-const FINISH_REASONS: readonly FinishReason[] = ['stop', 'tool-calls', 'length', 'content-filter', 'error', 'other']
 
 function inputsProblem(messages: readonly Message[]): string | undefined {
   const [problem] = messages.flatMap(callsOf).flatMap((call) => inputProblem(call) ?? [])

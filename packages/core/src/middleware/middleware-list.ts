@@ -80,21 +80,19 @@ const NAMES: Readonly<Record<Method, string>> = {
 const METHODS = Object.keys(NAMES)
 
 function checkNames(list: readonly Middleware[]): void {
-  const names = new Set<string>()
-  for (const { name } of list) {
-    if (names.has(name)) throw refused(`two of them are named "${name}"`)
-    names.add(name)
-  }
+  const names = list.map(({ name }) => name)
+  const twice = names.find((name, place) => names.indexOf(name) < place)
+  if (twice) throw refused(`two of them are named "${twice}"`)
 }
 
 /** Checks that each middleware is at a place that all `order`s allow. */
 function checkOrder(list: readonly Middleware[]): void {
   const places = new Map(list.map(({ name }, place) => [name, place]))
   const orders = list.flatMap(ordersOf)
-  for (const { outer, inner } of orders) {
+  for (const [outer, inner] of orders) {
     const [first, second] = [places.get(outer), places.get(inner)]
     if (first === undefined || second === undefined || first < second) continue
-    if (orders.some((other) => other.outer === inner && other.inner === outer))
+    if (orders.some(([outside, inside]) => outside === inner && inside === outer))
       throw refused(
         `"${outer}" and "${inner}" must each be outside the other, by their orders: a list cannot have both`,
       )
@@ -102,14 +100,9 @@ function checkOrder(list: readonly Middleware[]): void {
   }
 }
 
-interface Order {
-  readonly outer: string
-  readonly inner: string
-}
-
-function ordersOf({ name, order }: Middleware): Order[] {
-  const within = order?.outside?.map((inner) => ({ outer: name, inner })) ?? []
-  const around = order?.inside?.map((outer) => ({ outer, inner: name })) ?? []
+function ordersOf({ name, order }: Middleware): (readonly [outer: string, inner: string])[] {
+  const within = order?.outside?.map((inner) => [name, inner] as const) ?? []
+  const around = order?.inside?.map((outer) => [outer, name] as const) ?? []
   return [...within, ...around]
 }
 

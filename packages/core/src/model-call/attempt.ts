@@ -7,20 +7,15 @@ import { modelEventProblem } from '../middleware/hook-problems.ts'
 import { withOutputTool } from '../output/output.ts'
 import type { RunState } from '../state/run.ts'
 import { attemptSpan, noteFirstChunk } from '../telemetry/around.ts'
-import { discardCauseOf } from '../tool-call/streamed-calls.ts'
+import { discardCauseOf, type NamedCall } from '../tool-call/streamed-calls.ts'
 import { boundedAnswer, boundedCall, shownName } from '../vocabulary/call-limits.ts'
 import { conflictOf } from '../vocabulary/copies.ts'
 import { AgentError, messageOf } from '../vocabulary/errors.ts'
 import type { DiscardCause } from '../vocabulary/events.ts'
 import { freeze, isAssistantMessage } from '../vocabulary/history.ts'
 import { DEEPEST, extentOf, LONGEST } from '../vocabulary/json-text.ts'
-import {
-  type AssistantMessage,
-  type AssistantPart,
-  callsOf,
-  type ToolCall,
-  withFittingReason,
-} from '../vocabulary/message.ts'
+import { type AssistantMessage, type AssistantPart, callsOf } from '../vocabulary/message.ts'
+import { withFittingReason } from '../vocabulary/message-shape.ts'
 import type { ModelFlow } from '../vocabulary/middleware.ts'
 import type { InputLimits, ModelEvent, ModelRequest } from '../vocabulary/model.ts'
 import { ModelError } from '../vocabulary/model-errors.ts'
@@ -135,8 +130,6 @@ function bounded(event: ModelEvent, limits: InputLimits): ModelEvent {
       return event
   }
 }
-
-type NamedCall = Pick<ToolCall, 'id' | 'name'>
 
 /** Returns the call that an event announces: usually its start, or the complete call if a wrap dropped the start. */
 export function announcedCall(event: WrapModelEvent): NamedCall | undefined {

@@ -7,20 +7,15 @@ import { attemptBegun } from '../machine/steps.ts'
 import { compose, type WrapKind } from '../middleware/compose.ts'
 import { checkedRequest, messageProblem, usedProblem, WRAP_MODEL_EVENTS } from '../middleware/hook-problems.ts'
 import type { RunState } from '../state/run.ts'
-import { attemptOver, callAnnounced, callWritten, readerShown } from '../tool-call/streamed-calls.ts'
+import { attemptOver, callAnnounced, callWritten, type NamedCall, readerShown } from '../tool-call/streamed-calls.ts'
 import { namesOf } from '../vocabulary/aliases.ts'
 import { boundedAnswer } from '../vocabulary/call-limits.ts'
 import { RunCancelled } from '../vocabulary/errors.ts'
 import type { AttemptFailed, CustomEvent, DiscardCause } from '../vocabulary/events.ts'
 import { ReadOnlySet } from '../vocabulary/frozen.ts'
 import { freeze, isAssistantMessage } from '../vocabulary/history.ts'
-import {
-  type AssistantMessage,
-  callsOf,
-  partialMessage,
-  type ToolCall,
-  withFittingReason,
-} from '../vocabulary/message.ts'
+import { type AssistantMessage, callsOf, type ToolCall } from '../vocabulary/message.ts'
+import { partialMessage, withFittingReason } from '../vocabulary/message-shape.ts'
 import type { Model, ModelEvent, ModelRequest } from '../vocabulary/model.ts'
 import { ModelError } from '../vocabulary/model-errors.ts'
 import { type AttemptObserver, announcedCall, attemptFlow, type WrapModelEvent } from './attempt.ts'
@@ -28,7 +23,7 @@ import { type AttemptObserver, announcedCall, attemptFlow, type WrapModelEvent }
 export interface ModelAnswer {
   readonly message: AssistantMessage
   /** The attempt that was accepted: its text deltas make up the text. Absent if a wrap answered without an accepted attempt. */
-  readonly attempt?: number
+  readonly attempt: number | undefined
 }
 
 /** Calls the model through every `wrapModel`. It reads an event only when the reader has taken the one before, so no buffer grows. */
@@ -40,11 +35,7 @@ export async function callModel(run: RunState, request: ModelRequest): Promise<M
       attempts.show(event)
       return run.events.taken()
     })
-    const attempt = attempts.of(message)
-    return {
-      message: freeze(boundedAnswer(message, run.config.inputLimits)),
-      ...(attempt !== undefined && { attempt }),
-    }
+    return { message: freeze(boundedAnswer(message, run.config.inputLimits)), attempt: attempts.of(message) }
   } finally {
     attempts.reportFailures('none')
     run.halt.post({ is: 'attempts', between: false })
@@ -62,17 +53,9 @@ function wrapModel(attempts: Attempts): WrapKind<ModelRequest, WrapModelEvent, A
     isResult: isAssistantMessage,
     problem: (message) => attempts.problemOf(message),
     fitted: withFittingReason,
-    ownsThrows: true,
     // A call that a wrap invented is committed or discarded like any other.
     seen: (event) => attempts.announce(event),
   }
-}
-
-/** A failed attempt. */
-interface Failure {
-  readonly attempt: number
-  readonly error: unknown
-  readonly model: Model
 }
 
 /** The attempts of one model call. Each failed attempt is reported exactly once: by the wrap that continues, or here. */
@@ -82,7 +65,7 @@ class Attempts implements Required<AttemptObserver> {
   /** The attempts that may still be accepted, running or ended, in order, with their contexts. */
   readonly #standing: Map<number, Context> = new Map()
   readonly #running: Set<number> = new Set()
-  readonly #failures: Failure[] = []
+  readonly #failures: { readonly attempt: number; readonly error: unknown; readonly model: Model }[] = []
   /** What the reader has seen of each attempt. 0 is for a wrap that answers without a running attempt. */
   readonly #said: Map<number, PartialResponse> = new Map()
   /** The numbers of the attempts whose failure the reader has seen. 0 never fails. */
@@ -137,7 +120,7 @@ class Attempts implements Required<AttemptObserver> {
     callAnnounced(this.#run, callId, attempt, context)
   }
 
-  wrote(call: Pick<ToolCall, 'id' | 'name'>, offered: ReadonlySet<string>): void {
+  wrote(call: NamedCall, offered: ReadonlySet<string>): void {
     callWritten(this.#run, call, offered)
   }
 

@@ -9,7 +9,8 @@ import { type Actor, checkNotLeft } from '../state/actor.ts'
 import type { RunState } from '../state/run.ts'
 import type { SideRequest } from '../vocabulary/call-options.ts'
 import { freeze, isAssistantMessage } from '../vocabulary/history.ts'
-import { type AssistantMessage, withFittingReason } from '../vocabulary/message.ts'
+import type { AssistantMessage } from '../vocabulary/message.ts'
+import { withFittingReason } from '../vocabulary/message-shape.ts'
 import type { ModelRequest } from '../vocabulary/model.ts'
 import { attemptFlow, type WrapModelEvent } from './attempt.ts'
 
@@ -73,5 +74,4 @@ const AROUND: WrapKind<ModelRequest, WrapModelEvent, AssistantMessage> = {
   events: WRAP_MODEL_EVENTS,
   isResult: isAssistantMessage,
   fitted: withFittingReason,
-  ownsThrows: true,
 }

@@ -1,7 +1,7 @@
 /** Reads the stream of a model until a signal aborts. */
 
 import { turnIfDue } from '../flow/event-loop.ts'
-import { byHand, close, type Flow, finished } from '../flow/flow.ts'
+import { close, type Flow, finished, leavable } from '../flow/flow.ts'
 
 /**
  * Returns the same stream with each event changed. Once the signal aborts, the stream is closed and throws the signal's reason: immediately if a
@@ -71,12 +71,5 @@ export function untilAborted<In, Out, Result>(
   }
 
   signal.addEventListener('abort', abort)
-  return byHand({
-    next: () => turnIfDue()?.then(ask) ?? ask(),
-    async return(value) {
-      await leave()
-      return { done: true, value: await value }
-    },
-    throw: leaveWith,
-  })
+  return leavable(() => turnIfDue()?.then(ask) ?? ask(), leave)
 }

@@ -11,8 +11,9 @@ import { CheckpointError } from '../vocabulary/checkpoint-errors.ts'
 import { type CheckpointStore, checkStore } from '../vocabulary/checkpoint-store.ts'
 import { freezePlain } from '../vocabulary/frozen.ts'
 import { openCalls } from '../vocabulary/history.ts'
-import { type Message, partialMessage, type ToolCall, type ToolMessage } from '../vocabulary/message.ts'
-import { checkOptions, checkTypes, type OptionNames } from '../vocabulary/option-checks.ts'
+import type { Message, ToolCall, ToolMessage } from '../vocabulary/message.ts'
+import { partialMessage } from '../vocabulary/message-shape.ts'
+import { checkOptions, checkTypes } from '../vocabulary/option-checks.ts'
 import type { CancelledResult } from '../vocabulary/result.ts'
 import type { Checkpoint, SavedCall } from '../vocabulary/saved-run.ts'
 
@@ -24,8 +25,6 @@ export interface CloseOptions {
   readonly checkpoints?: CheckpointStore
 }
 
-const CLOSE_OPTIONS: OptionNames<CloseOptions> = { reason: '', checkpoints: 'checkpointer' }
-
 const REASON = 'No result: the run was closed before this call had one.'
 
 /** Implements `Agent.close`. */
@@ -34,7 +33,7 @@ export async function closeRun(
   from: unknown,
   options: CloseOptions = {},
 ): Promise<CancelledResult> {
-  checkOptions('close', options, CLOSE_OPTIONS)
+  checkOptions('close', options, { reason: '', checkpoints: 'checkpointer' })
   const { reason = REASON, checkpoints: store = config.checkpoints } = options
   checkTypes('string', { reason })
   checkStore(store)

@@ -20,7 +20,8 @@ import { AgentError, ConfigError, UnknownInterruptError } from '../vocabulary/er
 import { freeze, openCalls } from '../vocabulary/history.ts'
 import { type Address, type Answers, Interrupt, type PendingInterrupt } from '../vocabulary/interrupt.ts'
 import { copiedJson, isRecord } from '../vocabulary/json.ts'
-import { type Json, partialMessage } from '../vocabulary/message.ts'
+import type { Json } from '../vocabulary/message.ts'
+import { partialMessage } from '../vocabulary/message-shape.ts'
 import type { Resumption } from '../vocabulary/run-options.ts'
 import type { Checkpoint, Resumed, SavedCall } from '../vocabulary/saved-run.ts'
 

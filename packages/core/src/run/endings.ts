@@ -9,7 +9,6 @@ import type { CallState } from '../machine/call.ts'
 import { inboxClosed, stepEnded } from '../machine/steps.ts'
 import { restoreCalls } from '../resume/go-on.ts'
 import type { RunState } from '../state/run.ts'
-import { callsOver } from '../tool-call/commit-or-discard.ts'
 import { answersTo, outcomesOf, settledOf, unreadResults } from '../tool-call/history-results.ts'
 import { AgentError, HistoryError, type RunStop } from '../vocabulary/errors.ts'
 import { freezePlain } from '../vocabulary/frozen.ts'
@@ -30,15 +29,9 @@ export async function completed(run: RunState, outcome: CompletedResult): Promis
   const handed = background.length > 0 && { background }
   const { usage, events } = run
   const result = freezePlain({ ...outcome, usage, warnings: [...events.warnings], ...handed, ...lost(run) })
-  const notSaved = await saved(run, () => completedAs(run, result))
+  const { messages, usage: _, warnings: __, steps: ___, background: ____, ...own } = result
+  const notSaved = await saved(run, () => checkpointOf(run, 'completed', { messages, result: own }))
   return Object.freeze({ ...result, ...notSaved })
-}
-
-function completedAs(
-  run: RunState,
-  { messages, usage: _, warnings: __, steps: ___, background: ____, ...result }: CompletedResult,
-): Checkpoint {
-  return checkpointOf(run, 'completed', { messages, result })
 }
 
 /** Ends a run that was interrupted or cancelled: running work ends, nothing new starts, and a resume continues from there. */
@@ -148,7 +141,8 @@ async function quiet(run: RunState, reasonOf: () => unknown): Promise<void> {
 /** Emits the last events of the run. */
 export function end(run: RunState): void {
   run.events.showRest()
-  callsOver(run)
+  // Calls that stayed open have spans, too.
+  for (const entry of run.calls.entries()) run.telemetry.ended(entry)
   run.telemetry.over()
   run.close()
 }

@@ -11,7 +11,7 @@ type Step = IteratorResult<AgentEvent, undefined>
 export class EventBuffer {
   readonly #waiting: EventQueue
   /** The read that is waiting, if there is one. Then no events are waiting. */
-  #pending: { readonly step: Promise<Step>; readonly give: (step: Step | Promise<Step>) => void } | undefined
+  #pending: PromiseWithResolvers<Step> | undefined
   #end: { readonly error: unknown } | 'over' | undefined
 
   /** `limit`: from this many waiting events on, events are joined or dropped. */
@@ -47,27 +47,20 @@ export class EventBuffer {
 
   /** The next step for the reader: each event once and in order, then the end. Parallel reads are answered in turn. */
   next(): Promise<Step> {
-    if (this.#pending) return this.#pending.step.then(this.#again, this.#again)
+    if (this.#pending) return this.#pending.promise.then(this.#again, this.#again)
     const event = this.#waiting.take()
     if (event) return Promise.resolve({ done: false, value: event })
-    return this.#end ? this.#last() : this.#waitForEvent()
+    if (this.#end) return this.#last()
+    this.#pending = Promise.withResolvers()
+    return this.#pending.promise
   }
 
   readonly #again = (): Promise<Step> => this.next()
 
-  #waitForEvent(): Promise<Step> {
-    let give: (step: Step | Promise<Step>) => void = () => undefined
-    const step = new Promise<Step>((resolve) => {
-      give = resolve
-    })
-    this.#pending = { step, give }
-    return step
-  }
-
   #give(step: Step | Promise<Step>): void {
     const pending = this.#pending
     this.#pending = undefined
-    pending?.give(step)
+    pending?.resolve(step)
   }
 
   /** An error is thrown once. */

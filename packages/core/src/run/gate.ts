@@ -5,7 +5,8 @@ import { checkOutput } from '../output/output.ts'
 import type { RunState } from '../state/run.ts'
 import type { Answer } from '../state/run-steps.ts'
 import { MiddlewareError, type OutputError } from '../vocabulary/errors.ts'
-import { callsOf, type FinishReason, type Message, textOf, withFittingReason } from '../vocabulary/message.ts'
+import { callsOf, type FinishReason, type Message, textOf } from '../vocabulary/message.ts'
+import { withFittingReason } from '../vocabulary/message-shape.ts'
 import { askHook } from './hooks.ts'
 
 /** What the model reads when a hook rejects an answer without feedback. */

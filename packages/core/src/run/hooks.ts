@@ -10,7 +10,8 @@ import { middlewareSpan } from '../telemetry/around.ts'
 import { boundedAnswer } from '../vocabulary/call-limits.ts'
 import { type AgentError, MiddlewareError } from '../vocabulary/errors.ts'
 import { isRecord } from '../vocabulary/json.ts'
-import { type Message, withFittingReason } from '../vocabulary/message.ts'
+import type { Message } from '../vocabulary/message.ts'
+import { withFittingReason } from '../vocabulary/message-shape.ts'
 import type { AgentState, Middleware, Verdict } from '../vocabulary/middleware.ts'
 import type { AgentSetup, Run } from '../vocabulary/tool.ts'
 import { viewOf } from './run-view.ts'
@@ -101,8 +102,6 @@ export function askHook(run: RunState, middleware: Middleware, state: AgentState
 
 const NOTHING = Promise.resolve()
 
-type HookFunction<Data, Result> = (data: Data, run: Run) => Awaitable<Result>
-
 function refuse(problem: string | undefined): void {
   if (problem) throw new TypeError(problem)
 }
@@ -112,7 +111,7 @@ function runHook<Data, Result>(
   run: RunState,
   name: string,
   hook: string,
-  call: HookFunction<Data, Result | void>,
+  call: (data: Data, run: Run) => Awaitable<Result | void>,
   data: Data,
   check: (result: Result) => Result,
 ): Promise<Result | void> {

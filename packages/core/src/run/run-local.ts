@@ -48,11 +48,8 @@ export function runLocal<Value>(given: CellOptions<Value> | (() => Value)): (run
   const values = new WeakMap<object, { readonly value: Value }>()
   return (run) => {
     const { scope } = stateOf(run)
-    let kept = values.get(scope)
-    if (!kept) {
-      kept = { value: given() }
-      values.set(scope, kept)
-    }
+    const kept = values.get(scope) ?? { value: given() }
+    values.set(scope, kept)
     return kept.value
   }
 }

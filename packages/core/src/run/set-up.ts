@@ -27,7 +27,7 @@ export function withOwnTools(setup: AgentSetup): AgentSetup {
 }
 
 /** Checks a set-up from a hook or wrap. Its tools are a {@link toolList}. */
-export function checkSetup(setup: AgentSetup, output: Output | undefined): AgentSetup {
+export function checkSetup(setup: AgentSetup, output: Output | undefined): void {
   checkModel(setup.model)
   checkTypes('string', { instructions: setup.instructions })
   checkCount('maxSteps', setup.maxSteps)
@@ -40,7 +40,6 @@ export function checkSetup(setup: AgentSetup, output: Output | undefined): Agent
   const taken = output && findTool(setup.tools, output.format.name)
   if (taken)
     throw new ConfigError('tools', `${taken.name} and the tool of the output are both called "${output.format.name}"`)
-  return setup
 }
 
 const NO_MODEL = 'must be a model, such as openai({ client, model }) of @meanwhile/models/openai'

@@ -11,8 +11,8 @@ import type { AgentEvent } from '../vocabulary/events.ts'
 import { freezePlain } from '../vocabulary/frozen.ts'
 import { isAssistantMessage, isHistory } from '../vocabulary/history.ts'
 import { isRecord } from '../vocabulary/json.ts'
-import { callsOf, withFittingReason } from '../vocabulary/message.ts'
-import type { AgentFlow } from '../vocabulary/middleware.ts'
+import { callsOf } from '../vocabulary/message.ts'
+import { withFittingReason } from '../vocabulary/message-shape.ts'
 import type { CompletedResult } from '../vocabulary/result.ts'
 import type { AgentSetup } from '../vocabulary/tool.ts'
 import { loop } from './loop.ts'
@@ -75,16 +75,22 @@ function wrapAgent(run: RunState): WrapKind<AgentSetup, AgentEvent, CompletedRes
     hook: 'wrapAgent',
     of: (middleware) => {
       const wrap = middleware.wrapAgent?.bind(middleware)
-      const again = () => {
-        steps.repeater = middleware.name
-      }
-      return wrap && ((setup, next, view) => wrap(setup, counted(next, again), view))
+      return (
+        wrap &&
+        ((setup, next, view) => {
+          let calls = 0
+          const counted = (changed: AgentSetup) => {
+            if (++calls > 1) steps.repeater = middleware.name
+            return next(changed)
+          }
+          return wrap(setup, counted, view)
+        })
+      )
     },
     handed: (setup) => checkedSetup(run, setup),
     events: AGENT_EVENTS,
     isResult,
     fitted: withReasonOfAnswer,
-    ownsThrows: true,
   }
 }
 
@@ -100,13 +106,4 @@ function withReasonOfAnswer(result: CompletedResult): CompletedResult {
   const message = withFittingReason(result.message)
   const fits = result.finishReason !== 'tool-calls' || callsOf(message).length > 0
   return freezePlain({ ...result, message, finishReason: fits ? result.finishReason : message.finishReason })
-}
-
-/** Returns a `next` that calls `again` on every call except the first. */
-function counted(next: (setup: AgentSetup) => AgentFlow, again: () => void): (setup: AgentSetup) => AgentFlow {
-  let calls = 0
-  return (setup) => {
-    if (++calls > 1) again()
-    return next(setup)
-  }
 }

@@ -13,7 +13,7 @@ import { ConfigError } from '../vocabulary/errors.ts'
 import type { AgentEvent } from '../vocabulary/events.ts'
 import { Interrupt, type PendingInterrupt } from '../vocabulary/interrupt.ts'
 import { extentOf } from '../vocabulary/json-text.ts'
-import { addUsage, type Json, type Usage } from '../vocabulary/message.ts'
+import type { Json, Usage } from '../vocabulary/message.ts'
 import type { Middleware } from '../vocabulary/middleware.ts'
 import type { Checkpoint, Invocation, Resumed, SavedUndo } from '../vocabulary/saved-run.ts'
 import type { AgentSetup, Run } from '../vocabulary/tool.ts'
@@ -289,7 +289,7 @@ export class RunState {
   }
 
   addUsage(usage: Usage | undefined): void {
-    this.usage = addUsage(this.usage, usage)
+    if (usage) this.usage = sumOf(this.usage, usage)
     this.#nesting?.run.addUsage(usage)
   }
 
@@ -309,4 +309,13 @@ export class RunState {
     this.calls.abandoned.push(callId)
     this.#nesting?.run.noLongerWaitedFor(`${this.#nesting.entry.id}/${callId}`)
   }
+}
+
+const FIGURES = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens'] as const
+
+/** Returns the frozen sum of two usages. A count that both lack stays absent. */
+function sumOf(a: Usage, b: Usage): Usage {
+  const sum: { -readonly [K in keyof Usage]: Usage[K] } = { ...a }
+  for (const figure of FIGURES) if (b[figure] !== undefined) sum[figure] = (a[figure] ?? 0) + b[figure]
+  return Object.freeze(sum)
 }

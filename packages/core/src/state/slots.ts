@@ -1,22 +1,11 @@
 /** Gives the executions of a run their slots, when `machine/due.ts` decides that it is their turn, and their tool has a slot for them. */
 
 import { follow, throwIfAborted } from '../flow/follow.ts'
-import { executionOf, hasSettled, type Stage } from '../machine/call.ts'
+import { executionOf, hasSettled } from '../machine/call.ts'
 import { type Calls, callOf, type WaitingExecution } from '../machine/calls.ts'
 import { executionOver, movedTo } from '../machine/decide-call.ts'
 import { callChanged, callClosed, decideCall } from '../machine/decide-calls.ts'
-import {
-  arrived,
-  awaitsTool,
-  beginsToWait,
-  type Due,
-  dueOf,
-  isJudged,
-  mustLook,
-  stopsWaiting,
-  takesOverSlot,
-  takesTurn,
-} from '../machine/due.ts'
+import { arrived, dueOf, isJudged, mustLook, takesOverSlot, takesTurn } from '../machine/due.ts'
 import { isSameExecution } from '../machine/invocation.ts'
 import type { Invocation } from '../vocabulary/saved-run.ts'
 import { ToolCircleError } from '../vocabulary/tool-errors.ts'
@@ -108,7 +97,7 @@ export class Slots {
     const { call, invocation } = slot
     const state = this.#calls.all.get(call.number)
     if (state) {
-      if (this.#stageOf(slot) === 'threw' && !hasSettled(state)) return
+      if (executionOf(state, invocation)?.stage === 'threw' && !hasSettled(state)) return
       decideCall(this.#calls, executionOver(state, invocation))
     }
     this.#unseat(slot)
@@ -125,10 +114,7 @@ export class Slots {
   /** Lets an execution continue at once, or returns its wait. Throws the error that stops it. */
   #turn(slot: Slot, signals: readonly AbortSignal[]): Promise<void> | undefined {
     const waiting = arrived(slot.call.number, slot.invocation)
-    const due = dueOf(this.#calls, waiting)
-    if (due && due.is !== 'turn') throw this.#errorOf(slot, due)
-    if (!due || !this.#seat(slot)) return this.#wait(slot, waiting, signals)
-    takesTurn(this.#calls, waiting)
+    if (this.#tried(slot, waiting) !== 'goes on') return this.#wait(slot, waiting, signals)
     slot.call.seat?.share()
     return undefined
   }
@@ -136,25 +122,19 @@ export class Slots {
   #look(waiting: WaitingExecution): void {
     const waiter = this.#waiters.get(waiting)
     if (!waiter) return
+    const { slot, seatNumber } = waiter
+    const { seat } = slot.call
     waiter.unwatch?.()
     waiter.unwatch = undefined
-    const due = dueOf(this.#calls, waiting)
-    if (!due) return
-    const { slot, seatNumber } = waiter
-    if (due.is !== 'turn') {
-      waiter.fail(this.#errorOf(slot, due))
-      return
-    }
-    const { seat } = slot.call
     try {
-      if (this.#seat(slot)) {
-        takesTurn(this.#calls, waiting)
+      const came = this.#tried(slot, waiting)
+      if (came === 'goes on') {
         waiter.go()
         seat?.share()
-      } else {
-        awaitsTool(waiting, true)
+      } else if (came === 'tool is full') {
+        waiting.awaitsToolSlot = true
         waiter.unwatch = seat?.watch(seatNumber, () => {
-          awaitsTool(waiting, false)
+          waiting.awaitsToolSlot = false
           waiter.unwatch = undefined
           this.advance()
         })
@@ -164,9 +144,17 @@ export class Slots {
     }
   }
 
-  #errorOf({ call }: Slot, { is, by }: Exclude<Due, { readonly is: 'turn' }>): Error | undefined {
-    const other = this.#callOf(by)
-    return is === 'stop' ? other?.stopped : new ToolCircleError(call.call.name, other?.id ?? '')
+  /** Lets an execution go on if it is its turn and its tool has a slot for it. Throws the error that stops it. */
+  #tried(slot: Slot, waiting: WaitingExecution): 'goes on' | 'tool is full' | 'waits' {
+    const due = dueOf(this.#calls, waiting)
+    if (!due) return 'waits'
+    if (due.is !== 'turn') {
+      const other = this.#callOf(due.by)
+      throw due.is === 'stop' ? other?.stopped : new ToolCircleError(slot.call.call.name, other?.id ?? '')
+    }
+    if (!this.#seat(slot)) return 'tool is full'
+    takesTurn(this.#calls, waiting)
+    return 'goes on'
   }
 
   /** Takes a slot of its tool, if the tool has a limit. This check must come last, because it takes the slot. */
@@ -199,20 +187,15 @@ export class Slots {
     unseat?.()
   }
 
-  #stageOf({ call, invocation }: Slot): Stage | undefined {
-    const state = this.#calls.all.get(call.number)
-    return state && executionOf(state, invocation)?.stage
-  }
-
   #wait(slot: Slot, waiting: WaitingExecution, signals: readonly AbortSignal[]): Promise<void> {
-    beginsToWait(this.#calls, waiting)
+    this.#calls.waiting.add(waiting)
     const seatNumber = slot.call.seat?.queue.arrive() ?? 0
     return new Promise<void>((resolve, reject) => {
       const abort = () => waiter.fail(signals.find(({ aborted }) => aborted)?.reason)
       const out = () => {
         waiter.unwatch?.()
         this.#waiters.delete(waiting)
-        stopsWaiting(this.#calls, waiting)
+        this.#calls.waiting.delete(waiting)
         for (const unfollow of following) unfollow()
       }
       const waiter: Waiter = {

@@ -24,11 +24,8 @@ const queues = new WeakMap<Tool, ToolQueue>()
 export function seatFor(call: Omit<LimitedCall, 'seat'>): Seat | undefined {
   const { tool } = call
   if (tool?.concurrency === undefined) return undefined
-  let queue = queues.get(tool)
-  if (!queue) {
-    queue = new ToolQueue(tool)
-    queues.set(tool, queue)
-  }
+  const queue = queues.get(tool) ?? new ToolQueue(tool)
+  queues.set(tool, queue)
   return new Seat(queue, call)
 }
 

@@ -18,7 +18,7 @@ export function commit(run: RunState, entry: CallEntry, id: string, modelEnded: 
   const { calls } = run
   if (entry.reused) calls.counts.reused++
   // Calls that are committed or made later come after it in call order.
-  const committed = callCommitted(calls.state, entry.number, performance.now(), modelEnded)
+  const committed = new Set(callCommitted(calls.state, entry.number, performance.now(), modelEnded))
   if (committed.size === 0) {
     // The call comes from a checkpoint: its result was saved, but the reader has not seen it.
     if (entry.message && entry.state.told === 'open' && !entry.discarded) closeCall(run, entry)
@@ -138,24 +138,14 @@ export function abortCalls(run: RunState, reason: unknown): void {
   const { calls, config } = run
   responseEnded(calls.state)
   calls.warmUps.drop('the run has ended')
-  const stop = stopFor(run, reason)
+  // A resume continues the run after a stop. A cancel `now` of an outer run aborts this run, and counts as its stop.
+  const stop = reason instanceof RunStop ? reason : run.isCancelledNow ? run.halt.error : undefined
   // After a conflict, another process has these calls in its checkpoint and decides about them.
   stopUndecided(run, stop, !stop && !(reason instanceof CheckpointConflictError))
   calls.slots.advance()
   const entries = calls.entries()
   for (const { rest } of entries) rest?.fail(reason)
   calls.stop(entries, reason, config.grace)
-}
-
-/** Returns the stop if a resume continues the run. A cancel `now` of an outer run aborts this run, and its stop counts. */
-function stopFor(run: RunState, reason: unknown): RunStop | undefined {
-  if (reason instanceof RunStop) return reason
-  return run.isCancelledNow ? run.halt.error : undefined
-}
-
-/** Ends the spans of calls that stayed open. */
-export function callsOver({ calls, telemetry }: RunState): void {
-  for (const entry of calls.entries()) telemetry.ended(entry)
 }
 
 /**

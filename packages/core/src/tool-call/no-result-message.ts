@@ -72,12 +72,9 @@ export function stepLimitText(maxSteps: number): string {
   return `Not run: the limit of ${maxSteps} ${maxSteps === 1 ? 'step' : 'steps'} is reached, so no model call could read the result.`
 }
 
-/** The origin of messages with results of background calls. */
-const BACKGROUND_ORIGIN = 'background'
-
 /** The message with the result of a background call. Its call was answered when it began. */
 export function resultNotice({ callId, name, content, isError }: ToolMessage): UserMessage {
   const end = isError ? 'failed' : 'finished'
   const header: ContentPart = { type: 'text', text: `The background call ${callId} of ${name} has ${end}:` }
-  return { role: 'user', origin: BACKGROUND_ORIGIN, content: [header, ...content] }
+  return { role: 'user', origin: 'background', content: [header, ...content] }
 }

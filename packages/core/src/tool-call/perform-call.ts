@@ -98,7 +98,6 @@ function wrapToolCall(
     },
     events: TOOL_EVENTS,
     isResult: (value) => isMessage(value) && value.role === 'tool' && hasParts(value),
-    ownsThrows: false,
     call: entry,
     throws,
   }

@@ -38,7 +38,8 @@ export function responseRestored(run: RunState, answer: AssistantMessage, attemp
   }
 }
 
-type Named = Pick<ToolCall, 'id' | 'name'>
+/** What is known of a call when a model begins it. */
+export type NamedCall = Pick<ToolCall, 'id' | 'name'>
 
 /** Called when a model attempt announces a call; attempt 0 is a wrap that answers itself. Only the first announcement of an id counts. */
 export function callAnnounced({ calls, history }: RunState, callId: string, attempt: number, context?: Context): void {
@@ -48,7 +49,7 @@ export function callAnnounced({ calls, history }: RunState, callId: string, atte
 }
 
 /** Called when a model has written a call. `offered`: the names of the tools in its request. Another tool of the run must not be called. */
-export function callWritten({ calls, setup }: RunState, { id, name }: Named, offered: ReadonlySet<string>): void {
+export function callWritten({ calls, setup }: RunState, { id, name }: NamedCall, offered: ReadonlySet<string>): void {
   const { unoffered } = calls.state.response
   const tool = findTool(setup.tools, name)
   if (!tool || offered.has(tool.name) || offered.has(name)) unoffered.delete(id)

@@ -75,11 +75,7 @@ export function tool<
   Warmed = unknown,
   // Written out, so that the compiler's error lists the effects.
   const Does extends 'read' | 'idempotent' | 'reversible' | 'external' | 'calls' | Method<Input, Effect> =
-    | 'read'
-    | 'idempotent'
-    | 'reversible'
-    | 'external'
-    | 'calls'
+    | Effect
     | Method<Input, Effect>,
   Context = unknown,
   Given = unknown,

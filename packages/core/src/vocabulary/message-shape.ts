@@ -1,7 +1,8 @@
-/** Checks whether a value from outside is a valid message, with all its parts, and describes what is wrong. */
+/** Checks whether a value from outside is a valid message, with all its parts, describes what is wrong, and makes the message of a model valid. */
 
 import { isRecord } from './json.ts'
-import type { ContentPart, Message } from './message.ts'
+import type { AssistantMessage, AssistantPart, ContentPart, FinishReason, Message } from './message.ts'
+import { callsOf } from './message.ts'
 import { isText } from './shape.ts'
 
 /** Whether all parts of a message are valid. */
@@ -22,6 +23,13 @@ function isAssistantPart(part: unknown): boolean {
   if (!isRecord(part)) return false
   if (part.type === 'tool-call') return isText(part.id) && isText(part.name)
   return (part.type === 'text' || part.type === 'reasoning') && isText(part.text)
+}
+
+const FINISH_REASONS: readonly FinishReason[] = ['stop', 'tool-calls', 'length', 'content-filter', 'error', 'other']
+
+/** Whether a value from outside is the finish reason of a message. */
+export function isFinishReason(value: FinishReason): boolean {
+  return FINISH_REASONS.includes(value)
 }
 
 export const CONTENT_PARTS =
@@ -49,4 +57,22 @@ export function shapeHint(value: unknown): string {
     return '; the content of an assistant message is a list of parts: text, reasoning and tool-call'
   if (value.role === 'user' || value.role === 'tool') return `; a part of its content is ${CONTENT_PARTS}`
   return ''
+}
+
+/**
+ * Returns the message with a finish reason that matches its content. A message without calls to run is an answer, so `tool-calls` becomes `stop`, and
+ * the provider's own reason is removed.
+ */
+export function withFittingReason(message: AssistantMessage): AssistantMessage {
+  if (message.finishReason !== 'tool-calls' || callsOf(message).length > 0) return message
+  const { response, ...rest } = message
+  if (!response) return { ...rest, finishReason: 'stop' }
+  const { finishReason: _, ...info } = response
+  return { ...rest, finishReason: 'stop', response: info }
+}
+
+/** Returns the message of a response that was cut off. Text that is only white space is left out, because providers reject it. */
+export function partialMessage(parts: readonly AssistantPart[]): AssistantMessage | undefined {
+  const content = parts.filter((part) => part.type !== 'text' || part.text.trim() !== '')
+  return content.length > 0 ? { role: 'assistant', content, finishReason: 'other', cutOff: true } : undefined
 }

@@ -150,31 +150,3 @@ export function callsOf({ role, content }: Message): ToolCall[] {
 export function allowsCalls(reason: FinishReason): boolean {
   return reason === 'stop' || reason === 'tool-calls'
 }
-
-/**
- * Returns the message with a finish reason that matches its content. A message without calls to run is an answer, so `tool-calls` becomes `stop`, and
- * the provider's own reason is removed.
- */
-export function withFittingReason(message: AssistantMessage): AssistantMessage {
-  if (message.finishReason !== 'tool-calls' || callsOf(message).length > 0) return message
-  const { response, ...rest } = message
-  if (!response) return { ...rest, finishReason: 'stop' }
-  const { finishReason: _, ...info } = response
-  return { ...rest, finishReason: 'stop', response: info }
-}
-
-const FIGURES = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens'] as const
-
-/** Returns the frozen sum of two usages. A count that both lack stays absent. */
-export function addUsage(a: Usage, b: Usage | undefined): Usage {
-  if (!b) return a
-  const sum: { -readonly [K in keyof Usage]: Usage[K] } = { ...a }
-  for (const figure of FIGURES) if (b[figure] !== undefined) sum[figure] = (a[figure] ?? 0) + b[figure]
-  return Object.freeze(sum)
-}
-
-/** Returns the message of a response that was cut off. Text that is only white space is left out, because providers reject it. */
-export function partialMessage(parts: readonly AssistantPart[]): AssistantMessage | undefined {
-  const content = parts.filter((part) => part.type !== 'text' || part.text.trim() !== '')
-  return content.length > 0 ? { role: 'assistant', content, finishReason: 'other', cutOff: true } : undefined
-}

@@ -58,7 +58,7 @@ export interface Resumption {
   readonly from: unknown
   /** The answers, by id of the interrupt. */
   readonly answers: Answers
-  readonly rerun?: readonly Effect[]
+  readonly rerun: readonly Effect[] | undefined
 }
 
 const RUN_OPTIONS: OptionNames<RunOptions> = {
