@@ -71,8 +71,8 @@ export function checkTypes(
   options: Readonly<Record<string, unknown>>,
   of = '',
 ): void {
-  for (const option of Object.keys(options))
-    if (![type, 'undefined'].includes(typeof (options[option] ?? undefined)))
+  for (const [option, value] of Object.entries(options))
+    if (value !== undefined && value !== null && typeof value !== type)
       throw new ConfigError(of + option, `must be a ${type}`)
 }
 
