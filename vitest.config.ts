@@ -16,6 +16,9 @@ export const sources = {
   ssr: { resolve: { conditions: ['@meanwhile/source', 'node', 'development|production'] } },
 }
 
+/** Node imports the files, and removes their types: no test mocks a module. */
+export const importedByNode = { viteModuleRunner: false, nodeLoader: false }
+
 function path(file: string): string {
   return fileURLToPath(new URL(file, import.meta.url))
 }
@@ -38,7 +41,7 @@ export const env = { NODE_COMPILE_CACHE: path('node_modules/.cache/compiled') }
 
 /**
  * The tests of some folders. They run on the sources of the packages, in processes that run many files one after another, so that each
- * process loads the packages and their clients once: no file leaves state behind. Node itself imports the files, and removes their types.
+ * process loads the packages and their clients once: no file leaves state behind.
  */
 function project(name: string, include: string, but: readonly string[] = []): TestProjectInlineConfiguration {
   return {
@@ -53,8 +56,7 @@ function project(name: string, include: string, but: readonly string[] = []): Te
       isolate: false,
       // Tests make much that is soon garbage. With V8's default it is collected, and copied, more often.
       execArgv: ['--max-semi-space-size=64'],
-      // No test mocks a module.
-      experimental: { viteModuleRunner: false, nodeLoader: false },
+      experimental: importedByNode,
       testTimeout,
       // After a test the requests of all its models are checked.
       hookTimeout: testTimeout,

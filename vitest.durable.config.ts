@@ -1,5 +1,5 @@
 import { configDefaults, defineConfig } from 'vitest/config'
-import { env, patience, sources } from './vitest.config.ts'
+import { env, importedByNode, patience, sources } from './vitest.config.ts'
 
 /** What is tried on a real PostgreSQL server: apart from the other tests, as not every machine has one. */
 export default defineConfig({
@@ -18,6 +18,7 @@ export default defineConfig({
     },
     globalSetup: ['apps/postgres-cluster/src/global-setup.ts', 'apps/tests/support/programs-setup.ts'],
     environment: 'node',
+    experimental: importedByNode,
     env,
     // The tests mostly wait: for heartbeats, and for servers that start again.
     maxWorkers: 4,

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { configDefaults, defineConfig } from 'vitest/config'
-import { env, patience, sources } from './vitest.config.ts'
+import { env, importedByNode, patience, sources } from './vitest.config.ts'
 
 /** The tests that start programs, and those that kill them: apart from the others, because they mostly wait. */
 export default defineConfig({
@@ -22,6 +22,7 @@ export default defineConfig({
     },
     globalSetup: 'apps/tests/support/programs-setup.ts',
     environment: 'node',
+    experimental: importedByNode,
     env,
     maxWorkers: availableParallelism() + 2,
     // Each process runs many files, and so loads the packages once: no file leaves state behind.
