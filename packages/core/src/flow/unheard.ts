@@ -13,7 +13,6 @@ export interface Coming<T> {
 
 /** Returns a promise that somebody else settles. Its rejection need not be handled. */
 export function coming<T>(): Coming<T> {
-  const made = Promise.withResolvers<T>()
-  unheard(made.promise)
-  return made
+  const { promise, resolve, reject } = Promise.withResolvers<T>()
+  return { promise: unheard(promise), resolve, reject }
 }
