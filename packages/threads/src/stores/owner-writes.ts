@@ -8,8 +8,16 @@ import { CheckpointConflictError } from '@meanwhile/core'
 import { isConnectionLost, type PostgresRow, postgresCode, postgresKey } from '@meanwhile/stores/postgres'
 import { checkpointText } from '../stored-checkpoint.ts'
 import type { Change, ChangeOptions, StoredThread, ThreadRecord, TurnRecord } from '../thread-store.ts'
-import { storedAfter, turnRows } from './shared.ts'
-import { CALL, CONFLICT, OTHER_ISOLATION, valuesOf, type WriteParameters } from './write-function.ts'
+import { storedAfter, type TurnRow, turnRows } from './shared.ts'
+import {
+  type Answer,
+  CALL,
+  CONFLICT,
+  OTHER_ISOLATION,
+  type RareParts,
+  valuesOf,
+  type WriteParameters,
+} from './write-function.ts'
 
 type Decide<Result> = (stored: StoredThread | undefined, now: number) => Change<Result>
 
@@ -117,12 +125,12 @@ export class OwnerWrites {
 
   /** Reads the thread with its lock: no change that was sent before is still being made. Undefined: another transaction has the lock. */
   async #look(id: string, { turn }: ChangeOptions): Promise<Known | undefined> {
-    const [row] = await this.#call({
+    const answer = await this.#call({
       thread_key: postgresKey(id),
       lock_key: this.#options.lockOf(id),
       named_turn: keyOf(turn),
     })
-    return row?.is_locked === true ? knownIn(row) : undefined
+    return answer && knownIn(answer)
   }
 
   /** Writes the change unless the thread was changed since: then it returns the thread as it is now. Undefined: another transaction has the lock. */
@@ -134,7 +142,16 @@ export class OwnerWrites {
   ): Promise<{ readonly isWritten: boolean; readonly known: Known } | undefined> {
     const { thread, events = [], retracted = [], deletedCheckpoints = [], droppedThrough, checkpoint: saved } = change
     const rows = turnRows(known.stored, change)
-    const [row] = await this.#call({
+    const rare: RareParts = {
+      ...(rows.length > 0 && { turns: rows.map(columnsOf) }),
+      ...(droppedThrough !== undefined && { dropped: droppedThrough }),
+      ...(retracted.length > 0 && { retracted }),
+      ...(saved && {
+        checkpoint: { key: postgresKey(saved.id), revision: saved.checkpoint.revision, before: saved.expected },
+      }),
+      ...(deletedCheckpoints.length > 0 && { deleted: deletedCheckpoints.map(postgresKey) }),
+    }
+    const answer = await this.#call({
       thread_key: postgresKey(id),
       lock_key: this.#options.lockOf(id),
       named_turn: keyOf(turn),
@@ -143,24 +160,14 @@ export class OwnerWrites {
       may_be_lost: mayBeLost,
       new_state: thread && (thread.isDeleted ? 2 : thread.isPaused ? 1 : 0),
       new_record: thread && JSON.stringify(thread),
-      turn_keys: rows.map((one) => postgresKey(one.turn.id)),
-      turn_numbers: rows.map((one) => one.turn.number),
-      turn_statuses: rows.map((one) => one.turn.status),
-      turn_messages: rows.map((one) => postgresKey(one.turn.messageId)),
-      turn_starts: rows.map((one) => one.turn.startSeq ?? null),
-      turn_leases: rows.map((one) => one.lease),
-      turn_records: rows.map((one) => JSON.stringify(one.turn)),
-      event_seqs: events.map(({ seq }) => seq),
-      event_turns: events.map((one) => JSON.stringify(one.turn)),
-      events_kept: events.map(({ isKept = false }) => isKept),
-      event_texts: events.map(({ event }) => JSON.stringify(event)),
-      dropped_through: droppedThrough,
-      retracted_seqs: retracted,
-      checkpoint_key: keyOf(saved?.id),
-      new_revision: saved?.checkpoint.revision,
-      old_revision: saved?.expected,
+      ...(events.length > 0 && {
+        event_seqs: events.map(({ seq }) => seq),
+        event_turns: events.map((one) => JSON.stringify(one.turn)),
+        events_kept: events.map(({ isKept = false }) => isKept),
+        event_texts: events.map(({ event }) => JSON.stringify(event)),
+      }),
       checkpoint_text: saved && checkpointText(saved),
-      deleted_checkpoints: deletedCheckpoints.map(postgresKey),
+      rare: Object.keys(rare).length > 0 ? rare : undefined,
     }).catch((error: unknown) => {
       if (saved && postgresCode(error) === CONFLICT && error instanceof Error)
         throw new CheckpointConflictError(
@@ -170,9 +177,9 @@ export class OwnerWrites {
         )
       throw error
     })
-    if (row?.is_locked !== true) return undefined
-    const found = knownIn(row)
-    if (row.is_written !== true) return { isWritten: false, known: found }
+    if (!answer) return undefined
+    const found = knownIn(answer)
+    if (!answer.isWritten) return { isWritten: false, known: found }
     const stored = known.stored && storedAfter(known.stored, change, turn)
     return { isWritten: true, known: { ...found, change: own, stored } }
   }
@@ -197,11 +204,13 @@ export class OwnerWrites {
     return turns.length > 0 && turns.every((turn) => stored.has(JSON.stringify(turn)))
   }
 
-  async #call(parameters: WriteParameters): Promise<readonly PostgresRow[]> {
+  /** Undefined: another transaction has the lock. */
+  async #call(parameters: WriteParameters): Promise<Answer | undefined> {
     const { name, query } = this.#options
     if (performance.now() < this.#unusableUntil) throw new NoOwnerWriteError()
     try {
-      return await query(`SELECT * FROM ${name}.${CALL}`, valuesOf(parameters))
+      const [row] = await query(`SELECT ${name}.${CALL} AS answer`, valuesOf(parameters))
+      return typeof row?.answer === 'string' ? (JSON.parse(row.answer) as Answer) : undefined
     } catch (error) {
       if (!UNUSABLE.includes(postgresCode(error))) throw error
       this.#unusableUntil = performance.now() + UNUSABLE_TIME
@@ -219,13 +228,12 @@ const UNUSABLE = ['42883', '42501', OTHER_ISOLATION]
 /** For this time, in milliseconds, an unusable function is not called again: a pool closes a connection whose statement has failed. */
 const UNUSABLE_TIME = 60_000
 
-function knownIn({ change, thread, turns, now }: PostgresRow): Known {
-  const texts = Array.isArray(turns) ? turns : []
+function knownIn({ change, thread, turns, now }: Answer): Known {
   const stored = typeof thread === 'string' && {
     thread: JSON.parse(thread) as ThreadRecord,
-    turns: texts.map((text) => JSON.parse(String(text)) as TurnRecord),
+    turns: (turns ?? []).map((text) => JSON.parse(text) as TurnRecord),
   }
-  return { change, stored: stored || undefined, now: Number(now), receivedAt: performance.now() }
+  return { change, stored: stored || undefined, now, receivedAt: performance.now() }
 }
 
 /** Returns the time of the server. If this process was suspended, it may be too early, and then leases are too short. */
@@ -235,4 +243,10 @@ function timeIn({ now, receivedAt }: Known): number {
 
 function keyOf(id: string | undefined): string | undefined {
   return id === undefined ? undefined : postgresKey(id)
+}
+
+function columnsOf({ turn, lease }: TurnRow) {
+  const { id, number, status, messageId, startSeq = null } = turn
+  const record = JSON.stringify(turn)
+  return { key: postgresKey(id), number, status, message: postgresKey(messageId), start: startSeq, lease, record }
 }

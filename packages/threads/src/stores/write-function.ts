@@ -1,6 +1,7 @@
 /**
  * The function of the schema that makes a change of a thread in one round trip, unless another change was made since the last one that its caller has
- * seen. It never waits for the lock of the thread. For a caller that has seen no change it only reads the thread.
+ * seen. It never waits for the lock of the thread. For a caller that has seen no change it only reads the thread. A call is parsed again each time, so it
+ * has few arguments, no casts, and returns one value.
  */
 
 import { foundIn, NOW, synced } from './postgres-statements.ts'
@@ -23,38 +24,63 @@ const PARAMETER_TYPES = {
   may_be_lost: 'boolean',
   new_state: 'smallint',
   new_record: 'text',
-  turn_keys: 'text[]',
-  turn_numbers: 'bigint[]',
-  turn_statuses: 'text[]',
-  turn_messages: 'text[]',
-  turn_starts: 'bigint[]',
-  turn_leases: 'bigint[]',
-  turn_records: 'text[]',
   event_seqs: 'bigint[]',
   event_turns: 'text[]',
   events_kept: 'boolean[]',
   event_texts: 'text[]',
-  dropped_through: 'bigint',
-  retracted_seqs: 'bigint[]',
-  checkpoint_key: 'text',
-  new_revision: 'bigint',
-  old_revision: 'bigint',
   checkpoint_text: 'text',
-  deleted_checkpoints: 'text[]',
+  rare: 'jsonb',
 } as const
 
 /** The arguments of a call. Absent: NULL. `known_change`: the last change that the caller has seen. */
-export type WriteParameters = { readonly [Name in keyof typeof PARAMETER_TYPES]?: unknown }
+export type WriteParameters = { readonly [Name in keyof typeof PARAMETER_TYPES]?: unknown } & {
+  readonly rare?: RareParts | undefined
+}
 
-const typed = Object.values(PARAMETER_TYPES).map((type, index) => `$${index + 1}::${type}`)
+/** What only some changes write. It is one argument because each argument takes the server time in each call. */
+export interface RareParts {
+  readonly turns?: readonly TurnColumns[]
+  /** The events up to this number that are not kept are deleted. */
+  readonly dropped?: number | undefined
+  /** The numbers of the events that become superseded. */
+  readonly retracted?: readonly number[]
+  /** The columns of the checkpoint. `before`: the revision that it replaces; 0 if there is none. */
+  readonly checkpoint?: { readonly key: string; readonly revision: number; readonly before: number }
+  /** The keys of the checkpoints that are deleted. */
+  readonly deleted?: readonly string[]
+}
+
+/** A row of the table of turns. */
+interface TurnColumns {
+  readonly key: string
+  readonly number: number
+  readonly status: string
+  readonly message: string
+  readonly start: number | null
+  readonly lease: number
+  readonly record: string
+}
+
+const placeholders = Object.keys(PARAMETER_TYPES).map((_, index) => `$${index + 1}`)
 
 /** A call of the function. */
-export const CALL: string = `${WRITE_FUNCTION}(${typed.join(', ')})`
+export const CALL: string = `${WRITE_FUNCTION}(${placeholders.join(', ')})`
 
 /** Returns the values of {@link CALL}. */
-export function valuesOf(parameters: WriteParameters): unknown[] {
-  const all: Readonly<Record<string, unknown>> = parameters
+export function valuesOf({ rare, ...others }: WriteParameters): unknown[] {
+  const all: Readonly<Record<string, unknown>> = { ...others, rare: rare && JSON.stringify(rare) }
   return Object.keys(PARAMETER_TYPES).map((name) => all[name] ?? null)
+}
+
+/** What the function returns, as JSON; NULL if another transaction has the lock of the thread. */
+export interface Answer {
+  /** The time of the server, in milliseconds since the epoch. */
+  readonly now: number
+  readonly isWritten: boolean
+  /** If nothing is written: the id of the last change, and the records of the thread and of its turns. Each is null if there is none. */
+  readonly change?: string | null
+  readonly thread?: string | null
+  readonly turns?: readonly string[] | null
 }
 
 /** Returns the statement that creates the function. */
@@ -66,10 +92,13 @@ export function writeFunction(name: string): string {
   return `
 CREATE OR REPLACE FUNCTION ${name}.${WRITE_FUNCTION}(
   ${parameters.join(', ')}
-) RETURNS TABLE (is_locked boolean, is_written boolean, now bigint, change uuid, thread text, turns text[])
+) RETURNS text
 LANGUAGE plpgsql AS $write$
 #variable_conflict use_column
 DECLARE
+  answer text;
+  level text; -- To assign a value is cheaper than to perform a query.
+  saved jsonb;
   found_revision bigint;
 BEGIN
   IF current_setting('transaction_isolation') <> 'read committed' THEN
@@ -78,57 +107,59 @@ BEGIN
   IF current_setting('transaction_read_only') = 'on' THEN -- A standby has old rows.
     RAISE EXCEPTION USING ERRCODE = 'read_only_sql_transaction', MESSAGE = 'the server is read-only';
   END IF;
-  is_locked := pg_try_advisory_xact_lock(lock_key);
-  is_written := false;
-  now := ${NOW};
-  IF NOT is_locked THEN RETURN NEXT; RETURN; END IF;
+  IF NOT pg_try_advisory_xact_lock(lock_key) THEN RETURN NULL; END IF;
   IF known_change IS NOT NULL THEN
-    PERFORM ${synced('may_be_lost')};
+    level := ${synced('may_be_lost')};
     UPDATE ${threads} AS own SET change = own_change,
       state = coalesce(new_state, own.state), record = coalesce(new_record, own.record)
       WHERE own.key = thread_key AND own.change = known_change;
-    is_written := FOUND;
   END IF;
-  IF NOT is_written THEN
-    SELECT max(found.change::text)::uuid, max(found.record) FILTER (WHERE found.change IS NOT NULL),
-      array_agg(found.record ORDER BY found.number) FILTER (WHERE found.change IS NULL)
-      INTO change, thread, turns FROM (${foundIn(name, keys)}) AS found;
-    RETURN NEXT; RETURN;
+  IF known_change IS NULL OR NOT FOUND THEN
+    SELECT json_build_object('now', ${NOW}, 'isWritten', false, 'change', max(found.change::text),
+      'thread', max(found.record) FILTER (WHERE found.change IS NOT NULL),
+      'turns', json_agg(found.record ORDER BY found.number) FILTER (WHERE found.change IS NULL))
+      INTO answer FROM (${foundIn(name, keys)}) AS found;
+    RETURN answer;
   END IF;
-  IF turn_keys <> '{}' THEN
-    INSERT INTO ${turnsTable} AS own (key, thread, number, status, message, start, lease, record)
-      SELECT one.key, thread_key, one.number, one.status, one.message, one.start, one.lease, one.record
-      FROM unnest(turn_keys, turn_numbers, turn_statuses, turn_messages, turn_starts, turn_leases, turn_records)
-        AS one (key, number, status, message, start, lease, record)
-      ON CONFLICT (key) DO UPDATE
-        SET status = excluded.status, start = excluded.start, lease = excluded.lease, record = excluded.record;
-  END IF;
-  IF event_seqs <> '{}' THEN
+  answer := json_build_object('now', ${NOW}, 'isWritten', true);
+  IF event_seqs IS NOT NULL THEN
     INSERT INTO ${events} (thread, seq, turn, kept, event)
       SELECT thread_key, one.* FROM unnest(event_seqs, event_turns, events_kept, event_texts) AS one;
   END IF;
-  IF dropped_through IS NOT NULL THEN
-    DELETE FROM ${events} AS own WHERE own.thread = thread_key AND NOT own.kept AND own.seq <= dropped_through;
+  IF rare IS NULL THEN RETURN answer; END IF;
+  IF rare ? 'turns' THEN
+    INSERT INTO ${turnsTable} AS own (key, thread, number, status, message, start, lease, record)
+      SELECT one.key, thread_key, one.number, one.status, one.message, one.start, one.lease, one.record
+      FROM jsonb_to_recordset(rare->'turns')
+        AS one (key text, number bigint, status text, message text, start bigint, lease bigint, record text)
+      ON CONFLICT (key) DO UPDATE
+        SET status = excluded.status, start = excluded.start, lease = excluded.lease, record = excluded.record;
   END IF;
-  IF retracted_seqs <> '{}' THEN
-    UPDATE ${events} AS own SET superseded = true WHERE own.thread = thread_key AND own.seq = ANY (retracted_seqs);
+  IF rare ? 'dropped' THEN
+    DELETE FROM ${events} AS own WHERE own.thread = thread_key AND NOT own.kept AND own.seq <= (rare->'dropped')::bigint;
   END IF;
-  IF checkpoint_key IS NOT NULL THEN
-    IF old_revision = 0 THEN
+  IF rare ? 'retracted' THEN
+    UPDATE ${events} AS own SET superseded = true WHERE own.thread = thread_key
+      AND own.seq = ANY (ARRAY(SELECT seq::bigint FROM jsonb_array_elements(rare->'retracted') AS seq));
+  END IF;
+  saved := rare->'checkpoint';
+  IF saved IS NOT NULL THEN
+    IF saved->'before' = '0' THEN
       INSERT INTO ${checkpoints} (key, revision, save, saved_at, checkpoint)
-        VALUES (checkpoint_key, new_revision, own_change, clock_timestamp(), checkpoint_text) ON CONFLICT (key) DO NOTHING;
+        VALUES (saved->>'key', (saved->'revision')::bigint, own_change, clock_timestamp(), checkpoint_text)
+        ON CONFLICT (key) DO NOTHING;
     ELSE
-      UPDATE ${checkpoints} AS own SET revision = new_revision, save = own_change, saved_at = clock_timestamp(),
-        checkpoint = checkpoint_text WHERE own.key = checkpoint_key AND own.revision = old_revision;
+      UPDATE ${checkpoints} AS own SET revision = (saved->'revision')::bigint, save = own_change, saved_at = clock_timestamp(),
+        checkpoint = checkpoint_text WHERE own.key = saved->>'key' AND own.revision = (saved->'before')::bigint;
     END IF;
     IF NOT FOUND THEN
-      SELECT own.revision INTO found_revision FROM ${checkpoints} AS own WHERE own.key = checkpoint_key;
+      SELECT own.revision INTO found_revision FROM ${checkpoints} AS own WHERE own.key = saved->>'key';
       RAISE EXCEPTION USING ERRCODE = '${CONFLICT}', MESSAGE = coalesce(found_revision::text, 'none');
     END IF;
   END IF;
-  IF deleted_checkpoints <> '{}' THEN
-    DELETE FROM ${checkpoints} AS own WHERE own.key = ANY (deleted_checkpoints);
+  IF rare ? 'deleted' THEN
+    DELETE FROM ${checkpoints} AS own WHERE own.key = ANY (ARRAY(SELECT jsonb_array_elements_text(rare->'deleted')));
   END IF;
-  RETURN NEXT;
+  RETURN answer;
 END $write$;`
 }
