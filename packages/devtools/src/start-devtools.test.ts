@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,6 +22,13 @@ const SPAN = {
   endTimeUnixNano: '1000000001000000000',
   attributes: [{ key: 'gen_ai.operation.name', value: { stringValue: 'chat' } }],
 }
+/** The path of a file that is removed after the test. */
+function temporaryFile(name: string): string {
+  const path = join(tmpdir(), `meanwhile-${process.pid}-${name}`)
+  onTestFinished(() => rm(path, { force: true }))
+  return path
+}
+
 const request = (...spans: readonly object[]) => JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] })
 
 test('a run that is sent is in the list, in whole, as single spans and as a file that opens again (DT7)', async () => {
@@ -39,7 +46,7 @@ test('a run that is sent is in the list, in whole, as single spans and as a file
 
   const file = await send(`${url}/api/runs/${run.key}/otlp`)
   expect(file.headers['content-disposition']).toBe(`attachment; filename="run-${traceId.slice(0, 8)}.otlp.json"`)
-  const path = join(tmpdir(), `meanwhile-${process.pid}.otlp.json`)
+  const path = temporaryFile('run.otlp.json')
   await writeFile(path, file.body)
   const again = await started({ files: [path] })
   const opened = await get<RunDetail>(`${again.url}/api/runs/${run.key}`)
@@ -303,7 +310,7 @@ test('a port that is in use is an error that says how to choose another one (DT7
 })
 
 test('a file has one document or one per line; another one is an error that names it (DT2)', async () => {
-  const path = join(tmpdir(), `meanwhile-lines-${process.pid}.json`)
+  const path = temporaryFile('lines.json')
   const document = await readFile(fileOf('ai-sdk'), 'utf8')
   await writeFile(path, `${document.trim()}\n\n${request(SPAN)}\n`)
   const { url } = await started({ files: [path] })
@@ -311,7 +318,7 @@ test('a file has one document or one per line; another one is an error that name
 })
 
 test('a file that cannot be read or is not OTLP is an error of one sentence without its content (DT2)', async () => {
-  const path = join(tmpdir(), `meanwhile-wrong-${process.pid}.json`)
+  const path = temporaryFile('wrong.json')
   const form = `${path} is not OTLP as JSON, as one document or one per line`
   const cases = [
     ['', `${form}: it is not JSON`],
