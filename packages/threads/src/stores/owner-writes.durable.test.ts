@@ -8,8 +8,10 @@ import { z } from 'zod'
 import { chat, until } from '../../test/chat.ts'
 import { countedPool, fakeTimers } from '../../test/counted-pool.ts'
 import { look } from '../../test/look.ts'
-import { createThreads, type ThreadStore } from '../index.ts'
+import { createThreads, type StoredEvent, type ThreadStore, type TurnRecord } from '../index.ts'
 import { type PostgresThreadsOptions, postgresThreads, setUpPostgresThreads } from '../postgres.ts'
+import { newThread } from '../thread-records.ts'
+import type { Change } from '../thread-store.ts'
 
 let url: string
 const pools = new Set<Pool>()
@@ -50,6 +52,81 @@ test('a turn of four seconds takes at most 60 statements, from its message to it
 })
 
 const WRITE = 'write_thread_1'
+
+const turnOf = (number: number, changes: Partial<TurnRecord>): TurnRecord => ({
+  ...{
+    id: `turn ${number} \0\ud800`,
+    number,
+    status: 'queued',
+    messageId: `m${number}`,
+    createdAt: 1,
+    epoch: 1,
+    leaseUntil: 0,
+  },
+  ...changes,
+})
+const eventOf = (seq: number, isKept = false): StoredEvent => ({
+  ...{ seq, turn: turnOf(1, {}).id, isKept },
+  event: { type: 'message', message: { role: 'user', content: `\0 \ud800 ${seq}` }, runId: 'r', messageId: `e${seq}` },
+})
+const checkpointOf = (revision: number) => ({
+  id: 'run',
+  expected: revision - 1,
+  checkpoint: { runId: 'run', revision },
+})
+
+/** One after the other, the changes of a thread whose first turn runs and ends. Each part of a change is in one of them, or in more. */
+const CHANGES: readonly Partial<Change<unknown>>[] = [
+  {
+    events: [eventOf(1, true), eventOf(2), eventOf(3, true), eventOf(4), eventOf(5, true)],
+    checkpoint: checkpointOf(1),
+  },
+  { thread: { ...newThread('t', '01234567', 0).thread, turns: 1 } },
+  { events: [eventOf(6)], checkpoint: checkpointOf(2) },
+  { retracted: [3], events: [eventOf(7)] },
+  { droppedThrough: 4, turns: [turnOf(2, {})] },
+  { retracted: [1, 5], droppedThrough: 6, turns: [turnOf(3, { startSeq: 5 })] },
+  { deletedCheckpoints: ['other', 'another'] },
+  {
+    turns: [turnOf(1, { status: 'completed' }), turnOf(2, { status: 'running', leaseUntil: 7, startSeq: 8 })],
+    events: [eventOf(8, true)],
+  },
+]
+
+test('what the owner of a turn writes in one round trip is what transactions write (W61)', async () => {
+  const pool = poolOf()
+  const rowsOf = async (schema: string) => {
+    const all = async (columns: string, table: string) =>
+      (await pool.query(`SELECT ${columns} FROM ${schema}.${table} ORDER BY key`)).rows
+    const [threads, turns, checkpoints] = await Promise.all([
+      all('key, state, record', 'threads'),
+      all('*', 'turns'),
+      all('key, revision, checkpoint', 'checkpoints'),
+    ])
+    const { rows: events } = await pool.query(`SELECT * FROM ${schema}.thread_events ORDER BY seq`)
+    return { threads, turns, checkpoints, events }
+  }
+  const writtenBy = async (schema: string, isOwner: boolean) => {
+    await setUpPostgresThreads({ pool, schema })
+    const counted = countedPool(pool)
+    const store = postgresThreads({ pool: counted.pool, schema })
+    const { thread } = newThread('t', '01234567', 0)
+    await store.change('t', () => ({ thread, turns: [turnOf(1, { status: 'running', leaseUntil: 9 })], result: 0 }))
+    for (const id of ['other', 'another', 'kept']) await store.checkpoints.save(id, { runId: id, revision: 1 }, 0)
+    const rows: unknown[] = []
+    counted.taken()
+    for (const change of CHANGES) {
+      await store.change('t', () => ({ ...change, result: 0 }), { turn: turnOf(1, {}).id, isOwner })
+      rows.push(await rowsOf(schema))
+    }
+    return { rows, statements: counted.taken() }
+  }
+  const byFunction = await writtenBy('by_function', true)
+  const byTransactions = await writtenBy('by_transactions', false)
+  expect(byFunction.rows).toEqual(byTransactions.rows)
+  expect(byFunction.statements.filter((text) => !text.includes(WRITE))).toEqual([])
+  expect(byTransactions.statements.filter((text) => text.includes(WRITE))).toEqual([])
+})
 
 /** An agent that pays once in each turn, and says what it has paid. */
 function clerk(paid: string[]) {

@@ -140,7 +140,7 @@ BEGIN
   END IF;
   IF rare ? 'retracted' THEN
     UPDATE ${events} AS own SET superseded = true WHERE own.thread = thread_key
-      AND own.seq = ANY (ARRAY(SELECT seq::bigint FROM jsonb_array_elements(rare->'retracted') AS seq));
+      AND own.seq = ANY (ARRAY(SELECT element::bigint FROM jsonb_array_elements(rare->'retracted') AS elements (element)));
   END IF;
   saved := rare->'checkpoint';
   IF saved IS NOT NULL THEN
@@ -158,7 +158,7 @@ BEGIN
     END IF;
   END IF;
   IF rare ? 'deleted' THEN
-    DELETE FROM ${checkpoints} AS own WHERE own.key = ANY (ARRAY(SELECT jsonb_array_elements_text(rare->'deleted')));
+    DELETE FROM ${checkpoints} AS own WHERE own.key = ANY (ARRAY(SELECT element FROM jsonb_array_elements_text(rare->'deleted') AS elements (element)));
   END IF;
   RETURN answer;
 END $write$;`
