@@ -15,6 +15,6 @@ export default defineConfig({
     testTimeout: 300_000,
     expect: { poll: { timeout: 60_000 } },
     // A benchmark runs, and has to wait for its tools.
-    hookTimeout: 240_000,
+    hookTimeout: 900_000,
   },
 })

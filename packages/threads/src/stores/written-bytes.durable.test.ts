@@ -1,8 +1,11 @@
 import { ownDatabase } from '@meanwhile/postgres-cluster/testing'
 import { Pool } from 'pg'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
+import { countedPool, fakeTimers } from '../../test/counted-pool.ts'
 import { bytesByLength } from '../../test/long-threads.ts'
 import { type PostgresThreadsOptions, postgresThreads, setUpPostgresThreads } from '../postgres.ts'
+
+afterEach(() => void vi.useRealTimers())
 
 /** The bytes of the values that statements send. */
 function bytesIn(values: readonly unknown[] = []): number {
@@ -20,14 +23,15 @@ test.each([{ by: 'the function' }, { by: 'transactions' }])(
     try {
       await setUpPostgresThreads({ pool })
       if (by === 'transactions') await pool.query('DROP FUNCTION meanwhile.write_thread_1')
+      const counted = countedPool(pool)
       let sent = 0
       const counting: PostgresThreadsOptions['pool'] = {
         query(text, values) {
           sent += bytesIn(values)
-          return pool.query(text, values)
+          return counted.pool.query(text, values)
         },
         async connect() {
-          const client = await pool.connect()
+          const client = await counted.pool.connect()
           return Object.assign(Object.create(client), {
             query(text: string, values?: unknown[]) {
               sent += bytesIn(values)
@@ -36,7 +40,9 @@ test.each([{ by: 'the function' }, { by: 'transactions' }])(
           })
         },
       }
-      const [few, ...more] = await bytesByLength(postgresThreads({ pool: counting }), async () => sent)
+      const store = postgresThreads({ pool: counting })
+      fakeTimers()
+      const [few, ...more] = await bytesByLength(store, async () => sent, counted.passUntil)
       for (const bytes of more) expect(bytes).toBeLessThan(1.1 * few)
     } finally {
       await pool.end()
