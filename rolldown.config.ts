@@ -52,7 +52,8 @@ export function buildOf(folder: string): BuildOptions {
 /** Removes what an earlier build has left: its JavaScript, and declarations of sources that are gone. The others are up to date if `tsc -b` says so. */
 const withoutLeft: Plugin = {
   name: 'without-left',
-  renderStart({ dir = '' }) {
+  renderStart({ dir }) {
+    if (!dir) throw new Error('the output has no folder')
     const isLeft = (file: string): boolean =>
       /\.js(\.map)?$/.test(file) ||
       (/\.d\.ts(\.map)?$/.test(file) && !existsSync(join(dir, '../src', file.replace(/\.d\.ts(\.map)?$/, '.ts'))))

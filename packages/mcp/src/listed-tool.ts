@@ -1,6 +1,6 @@
 /** A tool in the list of a server, with what is computed once for all runs. */
 
-import type { Tool, ToolSchema } from '@meanwhile/core'
+import type { ToolSchema } from '@meanwhile/core'
 import { hashOf, type JsonObject, type McpDefinition } from './definition.ts'
 import { LazySchema } from './json-schemas.ts'
 import type { Sdk } from './sdk.ts'
@@ -12,8 +12,6 @@ export interface ListedTool {
   readonly input: ToolSchema<JsonObject>
   /** Checks the `structuredContent` of results. */
   readonly output?: ToolSchema<JsonObject>
-  /** The tool as runs have it, once it was made: most runs share it. */
-  made?: Tool
 }
 
 /** `inputJson`: its input schema as {@link orderedJson}. */

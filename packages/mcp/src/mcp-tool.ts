@@ -65,7 +65,7 @@ export function mcpTool({ way, listed, name, effect, options, limits }: ToolOf):
   }) as Tool
   const { annotations } = definition
   const info: McpToolInfo = { server: way.server, name: definition.name, annotations, hash }
-  return Object.assign(made, { [INFO]: info })
+  return Object.freeze(Object.assign(made, { [INFO]: info }))
 }
 
 function toolRequest({ outputSchema: _, ...definition }: McpDefinition): CallRequest {

@@ -233,6 +233,8 @@ test('runs share the tools of a server, and what a run remembers of them is what
   ])
   expect(seen[1]?.map((one, index) => one === seen[0]?.[index])).toEqual([true, true, true])
   expect(seen[2]?.[2]).toBe(seen[0]?.[1])
+  // A hook cannot change what later runs have.
+  expect(seen[0]?.slice(1).map(Object.isFrozen)).toEqual([true, true])
   now.tools = [listed('one', { description: 'Other.' }), listed('two')]
   await servers.close()
   const asked = await agent().run('Go')

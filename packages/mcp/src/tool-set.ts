@@ -45,12 +45,17 @@ export function toolSet(servers: readonly ServerTools[], taken: readonly string[
   })
 }
 
+/** The tools that the last run had. */
+const lastTools = new WeakMap<ListedTool, Tool>()
+
 /** The tool of the last run, if it would be the same: a server may have very many. */
 function sharedTool(of: ToolOf): Tool {
   const { listed, name, effect, options } = of
-  const { made } = listed
-  if (made && made.name === name && made.effect === effect && made.timeout === options.timeout) return made
-  return (listed.made = mcpTool(of))
+  const last = lastTools.get(listed)
+  if (last && last.name === name && last.effect === effect && last.timeout === options.timeout) return last
+  const made = mcpTool(of)
+  lastTools.set(listed, made)
+  return made
 }
 
 function isIncluded(definition: McpDefinition, { include, exclude = [] }: Shared): boolean {

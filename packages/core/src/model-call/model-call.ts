@@ -22,7 +22,7 @@ import { type AttemptObserver, announcedCall, attemptFlow, type WrapModelEvent }
 
 export interface ModelAnswer {
   readonly message: AssistantMessage
-  /** The attempt that was accepted: its text deltas make up the text. Absent if a wrap answered without an accepted attempt. */
+  /** The attempt that was accepted: its text deltas make up the text. Undefined if a wrap answered without an accepted attempt. */
   readonly attempt: number | undefined
 }
 

@@ -32,7 +32,7 @@ test('a tool whose schema has no JSON Schema is refused at construction (A2)', (
   expect(make).toThrow('odd')
 })
 
-test('the JSON Schema of a tool is frozen to its leaves, also below a frozen surface, and one that is not frozen is copied (A2, P15)', async () => {
+test('the JSON Schema of a tool is copied, also if only its surface is frozen, and the copy is frozen to its leaves (A2, P15)', async () => {
   const shown = () => ({ type: 'object', properties: { at: { enum: ['a'] } } })
   const [plain, surface] = [shown(), Object.freeze(shown())]
   const schemaOf = (input: object) => ({
@@ -49,10 +49,10 @@ test('the JSON Schema of a tool is frozen to its leaves, also below a frozen sur
   )
   const model = scriptedModel([respond(say('done'))])
   await createAgent({ model, tools }).run('Go')
-  plain.properties.at.enum.push('b')
-  expect(() => surface.properties.at.enum.push('b')).toThrow(TypeError)
+  for (const { properties } of [plain, surface]) properties.at.enum.push('b')
   expect(model.requests[0]?.tools?.map(({ inputSchema }) => inputSchema)).toEqual([shown(), shown()])
-  expect(Object.isFrozen(model.requests[0]?.tools?.[0]?.inputSchema.properties)).toBe(true)
+  const properties = model.requests[0]?.tools?.map(({ inputSchema }) => inputSchema.properties)
+  expect(properties?.map(Object.isFrozen)).toEqual([true, true])
 })
 
 const NO_SCHEMA = 'the input of odd must be a Standard Schema with a JSON Schema: '

@@ -28,9 +28,15 @@ export interface JsonSchema {
 /** Cached by schema, because tools may be created for each request with the same schemas. */
 const jsonSchemas = new WeakMap<ToolSchema, JsonSchema>()
 
+/** Whether a value is JSON that nobody can change. */
+function isFixed(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return typeof value !== 'function'
+  return Object.isFrozen(value) && Object.values(value).every(isFixed)
+}
+
 /**
- * Returns the JSON Schema, made once: frozen, and a copy unless it was frozen before. Throws {@link ConfigError} with the name of the option if the
- * schema has none.
+ * Returns the JSON Schema, made once: frozen, and a copy unless it and all in it was frozen before. Throws {@link ConfigError} with the name of the
+ * option if the schema has none.
  */
 export function jsonSchemaOf(schema: ToolSchema, option: string, what = ''): JsonSchema {
   let jsonSchema = jsonSchemas.get(schema)
@@ -39,7 +45,7 @@ export function jsonSchemaOf(schema: ToolSchema, option: string, what = ''): Jso
   try {
     if (!given?.jsonSchema) throw new TypeError(`use ${INSTEAD[given?.vendor] ?? 'zod 4, or z.fromJSONSchema(schema)'}`)
     const shown = given.jsonSchema.input({ target: 'draft-2020-12' })
-    jsonSchema = freeze(Object.isFrozen(shown) ? shown : structuredClone(shown)) as JsonSchema
+    jsonSchema = (isFixed(shown) ? shown : freeze(structuredClone(shown))) as JsonSchema
   } catch (error) {
     const why = messageOf(error)
     const hint = given?.vendor === 'zod' && /^Date\b/.test(why) ? '; write z.iso.datetime()' : ''

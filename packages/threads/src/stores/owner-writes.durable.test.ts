@@ -51,7 +51,7 @@ test('a turn of four seconds takes at most 60 statements, from its message to it
   expect(counted.taken().length).toBeLessThanOrEqual(60)
 })
 
-const WRITE = 'write_thread_1'
+const WRITE = 'write_thread_2'
 
 const turnOf = (number: number, changes: Partial<TurnRecord>): TurnRecord => ({
   ...{
@@ -333,12 +333,12 @@ test.each(['completed', 'failed'] as const)(
 
 /** `options`: the settings of all connections of the owner. */
 test.each([
-  { when: 'the function is missing', statement: 'DROP FUNCTION meanwhile.write_thread_1', options: '' },
+  { when: 'the function is missing', statement: 'DROP FUNCTION meanwhile.write_thread_2', options: '' },
   {
     when: 'the user may not call the function',
     statement: `CREATE ROLE writer_without_functions; GRANT USAGE ON SCHEMA meanwhile TO writer_without_functions;
       GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA meanwhile TO writer_without_functions;
-      REVOKE EXECUTE ON FUNCTION meanwhile.write_thread_1 FROM PUBLIC`,
+      REVOKE EXECUTE ON FUNCTION meanwhile.write_thread_2 FROM PUBLIC`,
     options: '-c role=writer_without_functions',
   },
   {

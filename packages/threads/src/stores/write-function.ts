@@ -7,7 +7,7 @@
 import { foundIn, NOW, synced } from './postgres-statements.ts'
 
 /** The name has the version of its statements: processes with another version call another function. */
-export const WRITE_FUNCTION = 'write_thread_1'
+export const WRITE_FUNCTION = 'write_thread_2'
 
 /** SQLSTATE: the stored checkpoint has another revision, which is the message; `none` if there is none. */
 export const CONFLICT = 'MW001'
@@ -94,10 +94,9 @@ CREATE OR REPLACE FUNCTION ${name}.${WRITE_FUNCTION}(
   ${parameters.join(', ')}
 ) RETURNS text
 LANGUAGE plpgsql AS $write$
-#variable_conflict use_column
 DECLARE
   answer text;
-  level text; -- To assign a value is cheaper than to perform a query.
+  level text;
   saved jsonb;
   found_revision bigint;
 BEGIN
@@ -109,7 +108,7 @@ BEGIN
   END IF;
   IF NOT pg_try_advisory_xact_lock(lock_key) THEN RETURN NULL; END IF;
   IF known_change IS NOT NULL THEN
-    level := ${synced('may_be_lost')};
+    level := ${synced('may_be_lost')}; -- An assignment is cheaper than a query whose result is not used.
     UPDATE ${threads} AS own SET change = own_change,
       state = coalesce(new_state, own.state), record = coalesce(new_record, own.record)
       WHERE own.key = thread_key AND own.change = known_change;

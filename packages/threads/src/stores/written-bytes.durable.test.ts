@@ -22,7 +22,7 @@ test.each([{ by: 'the function' }, { by: 'transactions' }])(
     const pool = new Pool({ connectionString: await ownDatabase() })
     try {
       await setUpPostgresThreads({ pool })
-      if (by === 'transactions') await pool.query('DROP FUNCTION meanwhile.write_thread_1')
+      if (by === 'transactions') await pool.query('DROP FUNCTION meanwhile.write_thread_2')
       const counted = countedPool(pool)
       let sent = 0
       const counting: PostgresThreadsOptions['pool'] = {

@@ -19,6 +19,7 @@ afterEach(async () => {
   await rm(scratch, { recursive: true, force: true })
 })
 
+/** The store is synchronous, so the turn waits for nothing but timers. */
 async function passUntil(end: Promise<unknown>): Promise<void> {
   let isOver = false
   const over = () => {
