@@ -54,19 +54,19 @@ test('a turn of four seconds takes at most 60 statements, from its message to it
 const WRITE = 'write_thread_2'
 
 const turnOf = (number: number, changes: Partial<TurnRecord>): TurnRecord => ({
-  ...{
-    id: `turn ${number} \0\ud800`,
-    number,
-    status: 'queued',
-    messageId: `m${number}`,
-    createdAt: 1,
-    epoch: 1,
-    leaseUntil: 0,
-  },
+  id: `turn ${number} \0\ud800`,
+  number,
+  status: 'queued',
+  messageId: `m${number}`,
+  createdAt: 1,
+  epoch: 1,
+  leaseUntil: 0,
   ...changes,
 })
 const eventOf = (seq: number, isKept = false): StoredEvent => ({
-  ...{ seq, turn: turnOf(1, {}).id, isKept },
+  seq,
+  turn: turnOf(1, {}).id,
+  isKept,
   event: { type: 'message', message: { role: 'user', content: `\0 \ud800 ${seq}` }, runId: 'r', messageId: `e${seq}` },
 })
 const checkpointOf = (revision: number) => ({
