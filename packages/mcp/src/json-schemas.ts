@@ -24,7 +24,7 @@ export function readSchema(schema: JsonObject, limits: SchemaLimits): { readonly
   return remote === undefined ? { json } : `its schema refers to another document: ${remote.slice(0, 200)}`
 }
 
-/** One has at most so many. Only the bytes of long texts are counted, because that takes time. */
+/** A character has at most this many. Only the bytes of long texts are counted, because that takes time. */
 const BYTES_OF_CHARACTER = 3
 
 /** A copy that nobody can change: a server in this process may still have the original. */
