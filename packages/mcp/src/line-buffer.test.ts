@@ -82,6 +82,14 @@ test('a message that is too long throws when it comes whole, between short ones 
   expect(() => buffer.append(Buffer.concat(pieces))).toThrow('a message has more than 1000 bytes')
 })
 
+test('how long a line is does not depend on what comes with it, also if it is not UTF-8 (MC18)', () => {
+  const buffer = new LineBuffer(sdk, { ...takesNothing, messageBytes: 1_000 })
+  const printed = Buffer.alloc(1_000, 0xff)
+  const { messages } = readAll(buffer, [Buffer.concat([printed, Buffer.from('\n'), progress('a'), printed])])
+  expect(messages).toHaveLength(1)
+  expect(() => buffer.append(Buffer.from('a'))).toThrow('a message has more than 1000 bytes')
+})
+
 test('a piece that comes before the last one was read adds to what is read (MC18)', () => {
   const buffer = new LineBuffer(sdk, takesNothing)
   buffer.append(Buffer.concat([progress('a'), progress('b')]))

@@ -51,14 +51,21 @@ export class LineBuffer implements Pick<ReadBuffer, 'append' | 'readMessage' | '
 
   /** Lines without the end of the last one. They are decoded together: a server may send very many short ones. */
   #addLines(piece: Buffer): void {
-    const bytes = this.#bytes + piece.length
-    const text = Buffer.concat([...this.#pieces, piece]).toString()
-    const lines = text.split(END)
-    if (bytes > this.#reading.messageBytes) for (const line of lines) this.#check(Buffer.byteLength(line))
-    this.#lines = [...this.#lines.slice(this.#next), ...lines]
+    const whole = Buffer.concat([...this.#pieces, piece])
+    if (whole.length > this.#reading.messageBytes) this.#checkLines(whole)
+    this.#lines = [...this.#lines.slice(this.#next), ...whole.toString().split(END)]
     this.#next = 0
     this.#pieces = []
     this.#bytes = 0
+  }
+
+  #checkLines(whole: Buffer): void {
+    let begin = 0
+    for (let end = whole.indexOf(END); end >= 0; end = whole.indexOf(END, begin)) {
+      this.#check(end - begin)
+      begin = end + 1
+    }
+    this.#check(whole.length - begin)
   }
 
   #check(bytes: number): void {

@@ -107,24 +107,32 @@ test('only tools that are called have their schemas compiled: a long list costs 
   })
 })
 
-test('a server in this process may change what it has listed: the tools stay as they were (MC8, MC11)', async () => {
+test('a server in this process may change what it has listed: the tools stay as they were, and what their calls may contain (MC8, MC11)', async () => {
   const inputSchema = { type: 'object' as const, properties: { words: { enum: ['a'] } } }
+  const asked: unknown[] = []
   const connect = () => {
     const [ours, theirs] = InMemoryTransport.createLinkedPair()
     const server = new Server({ name: 'a', version: '1.0.0' }, { capabilities: { tools: { listChanged: true } } })
     server.setRequestHandler('tools/list', () => ({ tools: [{ name: 'find', inputSchema }] }))
+    server.setRequestHandler('tools/call', ({ params }) => {
+      asked.push(params.arguments)
+      return { content: [] }
+    })
     void server.connect(theirs)
     return ours
   }
   await using servers = mcp({ servers: { a: { connect } } })
-  const toolsOfRun = async () => {
-    const model = scriptedModel([respond(say('done'))])
+  const toolsIn = async (...responses: Parameters<typeof scriptedModel>[0]) => {
+    const model = scriptedModel(responses)
     await createAgent({ model, middleware: [servers] }).run('Go')
-    return model.requests[0]?.tools
+    return JSON.stringify(model.requests[0]?.tools)
   }
-  const before = JSON.stringify(await toolsOfRun())
+  const before = await toolsIn(respond(say('done')))
+  // No call has compiled the schema yet.
   inputSchema.properties.words.enum.push('b')
-  expect(JSON.stringify(await toolsOfRun())).toBe(before)
+  const calls = respond(call('find', { words: 'a' }), call('find', { words: 'b' }))
+  expect(await toolsIn(calls, respond(say('done')))).toBe(before)
+  expect(asked).toEqual([{ words: 'a' }])
 })
 
 test('include and exclude choose tools by the server’s names (MC9)', async () => {

@@ -70,7 +70,6 @@ function isIncluded(definition: McpDefinition, { include, exclude = [] }: Shared
 export function effectOf(definition: McpDefinition, { effects = {}, trust }: Shared): NonNullable<Tool['effect']> {
   const { name, annotations } = definition
   const given = Object.hasOwn(effects, name) ? effects[name] : undefined
-  if (typeof given === 'function') return (input) => given(input as Record<string, unknown>)
   if (given !== undefined) return given
   const isRead = annotations.readOnlyHint === true && annotations.destructiveHint !== true
   const isBelieved = isRead && (trust === 'annotations' || RESOURCE_TOOLS.includes(definition))

@@ -33,7 +33,7 @@ function loadsTable({ loads }: ServerCost): CostTable {
   return {
     title: 'A turn',
     about:
-      'CPU, statements and bytes are those of one turn. ×: divided by the row of the AI SDK, with two rows a turn for PostgreSQL. On a core: so many turns at once would use all the CPU time of one, without that of PostgreSQL. Where the time of PostgreSQL goes: in a replay of the 46 statements of a turn on a busy machine, one every 15 ms, they took 38 ms of its CPU. 28 ms of these were 33 calls of the function that writes. A write of deltas took 0.8 ms: 0.3 ms for a statement that does nothing, 0.1 ms for the call, 0.15 ms for the change of the thread and its commit, and 0.2 ms for the events. Parsing and planning were 7 ms of the 38, so with these statements it cannot be less than about 30 ms there. The background processes took 0.2 ms a turn without writes, and 2 ms with them.',
+      'CPU, statements and bytes are those of one turn. ×: divided by the row of the AI SDK, with two rows a turn for PostgreSQL. On a core: so many turns at once would use all the CPU time of one, without that of PostgreSQL.',
     heads: [
       '',
       'at once',

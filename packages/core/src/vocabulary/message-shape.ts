@@ -1,4 +1,4 @@
-/** Checks whether a value from outside is a valid message, with all its parts, describes what is wrong, and makes the message of a model valid. */
+/** The shape of a message: whether a value from outside has it, what is wrong with one that has not, and how the message of a model gets it. */
 
 import { isRecord } from './json.ts'
 import type { AssistantMessage, AssistantPart, ContentPart, FinishReason, Message } from './message.ts'
