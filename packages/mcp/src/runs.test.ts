@@ -213,7 +213,8 @@ async function acrossProcesses(before: McpOptions, after: McpOptions, ...calls: 
 test('runs share the tools of a server, and what a run remembers of them is what it began with (MC8, MC10)', async () => {
   const { server, now } = changing([listed('one'), listed('two')])
   const drifts: Drift[] = []
-  await using servers = mcp({ servers: { a: server }, onDrift: (changes) => drifts.push(...changes) })
+  const options: McpOptions = { servers: { a: server }, effects: { one: () => 'read' } }
+  await using servers = mcp({ ...options, onDrift: (changes) => drifts.push(...changes) })
   const seen: (readonly Tool[])[] = []
   const look: Middleware = { name: 'look', beforeAgent: ({ tools }) => void seen.push(tools) }
   const agent = (...tools: readonly Tool[]) =>
