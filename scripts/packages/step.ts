@@ -4,8 +4,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 
-/** The checks that failed. */
+/** The checks that failed, each with the first lines of its error. */
 export const failures: string[] = []
+
+const LINES_OF_ERROR = 3
 
 /** Records the outcome of a check. An error is printed, and stops only later checks that need the result. */
 export async function step<Result>(what: string, check: () => Result | Promise<Result>): Promise<Result | undefined> {
@@ -14,8 +16,9 @@ export async function step<Result>(what: string, check: () => Result | Promise<R
     console.log(`✓ ${what}`)
     return result
   } catch (error) {
-    failures.push(what)
-    console.log(`✗ ${what}\n${error instanceof Error ? error.message : String(error)}`)
+    const lines = (error instanceof Error ? error.message : String(error)).split('\n')
+    failures.push([what, ...lines.slice(0, LINES_OF_ERROR)].join('\n    '))
+    console.log(`✗ ${what}\n${lines.join('\n')}`)
     return undefined
   }
 }

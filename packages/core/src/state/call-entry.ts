@@ -2,7 +2,7 @@
 
 import type { Context } from '@opentelemetry/api'
 import { timer } from '../flow/grace.ts'
-import { coming } from '../flow/unheard.ts'
+import { type Coming, coming } from '../flow/unheard.ts'
 import {
   type CallState,
   hasAbandoned,
@@ -64,7 +64,7 @@ export interface CallHome {
 const NEVER = new Promise<never>(() => undefined)
 
 /** Shared by all calls that were never provisional. */
-const DECIDED: PromiseWithResolvers<void> = coming()
+const DECIDED: Coming<void> = coming()
 DECIDED.resolve()
 
 export class CallEntry {
@@ -114,9 +114,9 @@ export class CallEntry {
   readonly #controller = new AbortController()
   readonly signal: AbortSignal = this.#controller.signal
   /** Resolves when the call is committed or discarded: at once if it was never provisional. */
-  readonly decided: PromiseWithResolvers<void>
+  readonly decided: Coming<void>
   /** Rejects with the reason of its signal when the call is still running after its grace time. */
-  readonly abandoned: PromiseWithResolvers<never> = coming()
+  readonly abandoned: Coming<never> = coming()
   #timer: ReturnType<typeof timer>
 
   constructor(table: CallHome, beginning: NewCall) {

@@ -1,7 +1,7 @@
 /** Handles the rest of the input of a call that has started with only the members that its tool needs. */
 
 import { checkedNeeds, neededOf, startsOnNeeds } from '../execution/needs.ts'
-import { coming, unheard } from '../flow/unheard.ts'
+import { type Coming, coming, unheard } from '../flow/unheard.ts'
 import type { CallEntry } from '../state/call-entry.ts'
 import { type Given, type Rest, Wait } from '../state/rest.ts'
 import type { RunState } from '../state/run.ts'
@@ -35,9 +35,9 @@ class CallRest implements Rest<CallEntry> {
   readonly #run: RunState
   readonly #tool: Tool
   readonly #needs: readonly string[]
-  readonly #whole: PromiseWithResolvers<ToolCall> = coming()
+  readonly #whole: Coming<ToolCall> = coming()
   /** Resolves to the call with its complete input, after the input was checked. */
-  readonly #accepted: PromiseWithResolvers<ToolCall> = coming()
+  readonly #accepted: Coming<ToolCall> = coming()
   /** The checked input, until an execution takes it. */
   #checked: { readonly input: unknown } | undefined
   /** The canonical text of the needed members as the schema returned them. It is a text because a tool may change the object that it receives. */

@@ -4,7 +4,7 @@ import { textMessage } from '../../src/execution/result-message.ts'
 import { drive, map, settle } from '../../src/flow/flow.ts'
 import { Funnel } from '../../src/flow/funnel.ts'
 import { pull } from '../../src/flow/pull.ts'
-import { coming } from '../../src/flow/unheard.ts'
+import { type Coming, coming } from '../../src/flow/unheard.ts'
 import type { AssistantMessage, Flow, Middleware, ModelFlow, Run, ToolCall } from '../../src/index.ts'
 import { textOf } from '../../src/vocabulary/message.ts'
 import { answer, toolCall } from '../messages.ts'
@@ -130,7 +130,7 @@ function early(place: Place): Hook<'wrapModel'> {
     !atEndOf(name) && (place.scenario.eager === 'bold' || ceilingOf(name) !== 'external')
   return async function* (request, next, run) {
     /** The inputs of which a part has come. */
-    const rests = new Map<string, PromiseWithResolvers<ToolCall>>()
+    const rests = new Map<string, Coming<ToolCall>>()
     const take = (event: ModelFlowEvent) => {
       if (event.type === 'tool-input-start' && event.name === 'W') run.warm(event.id, event.name)
       if (event.type === 'tool-input-ready') {
