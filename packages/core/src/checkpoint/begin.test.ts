@@ -2,7 +2,7 @@ import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { context, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
   type AgentOptions,
@@ -72,7 +72,9 @@ test('a run that is begun is stored, nothing of it has run, and another process 
   expect(await here.agent.resume('order 7/\0').result).toEqual(result)
 })
 
-test('if several processes begin one id, one succeeds, and its checkpoint stays (DU1, L14)', async () => {
+test('if several processes begin one id, one succeeds, its checkpoint stays, and the others leave no timer (DU1, L14)', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
   const checkpoints = memoryStore()
   const { agent } = agentOf({ checkpoints })
   const begun = await Promise.allSettled(['a', 'b', 'c'].map((input) => agent.begin(input, { id: 'mine' })))
@@ -85,6 +87,7 @@ test('if several processes begin one id, one succeeds, and its checkpoint stays 
     status: 'completed',
     messages: [{ content: 'a' }, {}, {}, {}],
   })
+  expect(vi.getTimerCount()).toBe(0)
 })
 
 test('if two processes continue a begun run, one succeeds (DU1, L14)', async () => {

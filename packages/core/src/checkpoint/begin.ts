@@ -26,6 +26,6 @@ export async function beginRun(
   run.history.begin({ messages: inputMessages(input) })
   // The first span of the run links to the request that began it.
   const taken = () => checkpointOf(run, 'running', { trace: traceIn(run.context) })
-  await run.saver.put(taken())
+  await run.saver.put(taken()).finally(() => run.halt.close())
   return taken()
 }
