@@ -40,7 +40,7 @@ test('the time that an SDK adds is computed per round: in total, and for the SDK
 
 test('a run is measured with an SDK and without, each in its own process, and no span is lost', async () => {
   const signal = new AbortController().signal
-  const options = { signal, execArgv: ['--conditions=@meanwhile/source'], rounds: 3, runs: 20, warmUp: 20 }
+  const options = { signal, execArgv: ['--conditions=@meanwhile/source'], rounds: 2, runs: 10, warmUp: 10 }
   const { spansPerRun, without, perSpan, sdkAlone } = await spanCost(options)
   expect(spansPerRun).toBe(39)
   expect(without.median).toBeGreaterThan(0)
@@ -58,7 +58,7 @@ test('the signal stops the measurement of a run and its processes', async () => 
 })
 
 test('a profile finds the cost of spans and deltas; with an SDK spans cost more, and neither exceeds its bar several times', async () => {
-  const options = { rounds: 3, runs: 50, warmUps: 1 }
+  const options = { rounds: 3, runs: 30, warmUps: 1 }
   const without = await shares({ sdk: false, ...options })
   const traced = await shares({ sdk: true, ...options })
   expect(without.perSpan.median).toBeGreaterThan(0)
