@@ -15,7 +15,8 @@ import { createThreads, type Threads } from './index.ts'
 import { type SqliteThreads, sqliteThreads } from './sqlite.ts'
 
 const PROGRAM = programAt(new URL('../test/thread-process.ts', import.meta.url))
-const LEASE = 500
+/** Longer than a busy machine lets a process stand still: else another one takes over a turn that nobody has left. */
+const LEASE = 1_500
 
 let scratch: string
 let store: SqliteThreads
