@@ -188,7 +188,7 @@ async function serverThat(answers: (path: string, body: string) => number | unde
 }
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setImmediate(resolve))
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 10))
 }
 
 async function get<Answer>(url: string): Promise<Answer> {

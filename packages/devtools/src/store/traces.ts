@@ -55,6 +55,8 @@ export class Traces {
   readonly #traces = new Map<string, Trace>()
   readonly #watchers = new Set<(news: News) => void>()
   readonly #clock: () => number
+  /** The id of the trace with the last news. */
+  #latest = ''
   #bytes = 0
   #versions = 0
   #withParts = 0
@@ -168,6 +170,7 @@ export class Traces {
     trace.runs = undefined
     this.#traces.delete(id)
     this.#traces.set(id, trace)
+    this.#latest = id
     return trace
   }
 
@@ -207,11 +210,10 @@ export class Traces {
   }
 
   #oldest({ withParts }: { readonly withParts: boolean }): Trace | undefined {
-    const latestOne = [...this.#traces.keys()].at(-1)
     let ended: Trace | undefined
     let running: Trace | undefined
     for (const trace of this.#traces.values()) {
-      if (trace.id === latestOne) continue
+      if (trace.id === this.#latest) continue
       if (!trace.hasParts) {
         if (!withParts) return trace
       } else if (trace.open === 0 || trace.isLost) ended ??= trace
