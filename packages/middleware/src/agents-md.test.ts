@@ -1,5 +1,6 @@
 import { call, collect, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent } from '@meanwhile/core'
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ask, goneOn } from '../test/asking.ts'
@@ -178,6 +179,7 @@ test('an include outside of the root ends the run, and the file is not read (N55
         expect(read.some((path) => path.startsWith('/'))).toBe(false)
       },
     ),
+    propertyRuns({ small: 30, middle: 45, whole: 100 }),
   )
 })
 

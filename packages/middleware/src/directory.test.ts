@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { call } from '@meanwhile/assemble/testing'
 import { ConfigError } from '@meanwhile/core'
-import { propertyRuns, sized } from '@meanwhile/tests/size'
+import { byTurns, propertyRuns, sized } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type HostileTree, hostileTree, SECRET } from '../test/hostile-tree.ts'
@@ -133,18 +133,20 @@ test.each(openers)('nothing outside is read, listed, written or created, %s (N40
 test('no tool leads a model outside: each hostile path is an error result, and nothing outside is touched (N40, N38)', async () => {
   const before = await tree.state()
   const middleware = [filesystem({ backend: directoryBackend(tree.root) })]
-  const paths = LEADING_OUT.map(pathOf)
-  const { texts, messages } = await toolResults(middleware, [
-    paths.flatMap((path) => [
-      call('read_file', { path }),
-      call('write_file', { path, content: 'mine' }),
-      call('edit_file', { path, oldText: SECRET, newText: 'mine' }),
-      call('ls', { path }),
-      call('glob', { pattern: '**', path }),
-      call('grep', { pattern: SECRET, path }),
-    ]),
-  ])
-  expect(texts).toHaveLength(paths.length * 6)
+  const calls = LEADING_OUT.map(pathOf).flatMap((path, place) => {
+    const asked = (name: string, more: object = {}) => call(name, { path, ...more }, { deltas: 1 })
+    const ofPath = [
+      asked('read_file'),
+      asked('write_file', { content: 'mine' }),
+      asked('edit_file', { oldText: SECRET, newText: 'mine' }),
+      asked('ls'),
+      asked('glob', { pattern: '**' }),
+      asked('grep', { pattern: SECRET }),
+    ]
+    return byTurns(ofPath, { small: 2, middle: 3, whole: 6 }, 2 * place)
+  })
+  const { texts, messages } = await toolResults(middleware, [calls])
+  expect(texts).toHaveLength(calls.length)
   expect(messages.filter(({ isError }) => !isError)).toEqual([])
   expect(texts.join('\n')).not.toContain(SECRET)
   expect(await tree.state()).toEqual(before)

@@ -1,5 +1,6 @@
 import { call, respond, type ScriptStep, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { ConfigError, createAgent, type Tool, textOf, tool } from '@meanwhile/core'
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -109,7 +110,7 @@ test('the cut is between characters as readers see them, and within the bytes al
       expect(start).not.toMatch(/[\ud800-\udbff]$/)
       expect(stored[0]?.text).toBe(text)
     }),
-    { numRuns: 30 },
+    propertyRuns({ small: 12, middle: 18, whole: 30 }),
   )
 })
 

@@ -178,7 +178,7 @@ test('any mix of calls and results becomes valid, and valid ones are unchanged (
       expect(untouched instanceof HistoryError).toBe(!isInOrder(input))
       if (isInOrder(input)) expect(asked).toEqual(input)
     }),
-    propertyRuns({ small: 75, middle: 120, whole: 10_000 }),
+    propertyRuns({ small: 30, middle: 45, whole: 10_000 }),
   )
 })
 

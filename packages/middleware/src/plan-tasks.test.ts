@@ -99,7 +99,7 @@ test('blocks and blockedBy always agree, whichever was given (N45)', async () =>
 test('a cycle, an unknown id or starting a blocked task is an error result and changes nothing (N45)', async () => {
   const three = [create('A'), create('B', { addBlockedBy: [1] }), create('C', { addBlockedBy: [2] })]
   const before = (await planned(three)).list
-  for (const [step, problem] of [
+  const wrong: readonly (readonly [Step, string])[] = [
     [update(1, { addBlockedBy: [3], subject: 'Z' }), 'task 1 would wait for itself'],
     [update(3, { addBlocks: [1], subject: 'Z' }), 'task 3 would wait for itself'],
     [update(1, { addBlocks: [1], subject: 'Z' }), 'task 1 would wait for itself'],
@@ -110,12 +110,11 @@ test('a cycle, an unknown id or starting a blocked task is an error result and c
     [['get', { id: 9 }], 'task 9 does not exist, or was deleted'],
     [update(3, { status: 'in_progress', subject: 'Z' }), 'task 3 cannot be in_progress: it is blocked by 2'],
     [update(3, { status: 'completed' }), 'task 3 cannot be completed: it is blocked by 2'],
-  ] as const) {
-    for (const options of [{}, { backend: memoryBackend() }]) {
-      const { texts, list } = await planned([...three, step], options)
-      expect(texts.at(-1)).toBe(`error: ${problem}`)
-      expect(list).toBe(before)
-    }
+  ]
+  for (const options of [{}, { backend: memoryBackend() }]) {
+    const { texts, list } = await planned([...three, ...wrong.map(([step]) => step)], options)
+    expect(texts.slice(three.length)).toEqual(wrong.map(([, problem]) => `error: ${problem}`))
+    expect(list).toBe(before)
   }
   const { texts, list } = await planned([
     create('A'),
@@ -164,7 +163,7 @@ test('after any changes, no task waits for itself and both directions of every d
         expect(reached.has(task.id)).toBe(false)
       }
     }),
-    propertyRuns({ small: 12, middle: 30, whole: 5_000 }),
+    propertyRuns({ small: 8, middle: 12, whole: 5_000 }),
   )
 })
 

@@ -168,7 +168,7 @@ test('no call is separated from its result, in whatever order the results are, a
       const asked = mixed.filter(({ role }) => role === 'assistant')
       expect(messages.filter(({ role }) => role === 'assistant')).toEqual(asked.slice(-steps))
     }),
-    propertyRuns({ small: 40, middle: 64, whole: 5_000 }),
+    propertyRuns({ small: 16, middle: 24, whole: 5_000 }),
   )
 })
 
