@@ -1,7 +1,7 @@
 /** Writes to everything that a run passes out: at once, and again at every later occasion. */
 
 export class Vandal {
-  readonly #kept: unknown[] = []
+  #kept: unknown[] = []
   readonly #isActive: boolean
 
   /** An inactive vandal does nothing. */
@@ -18,16 +18,19 @@ export class Vandal {
   /** Writes to this value, and to all earlier ones. Returns the same value. */
   handed<Value>(value: Value): Value {
     this.#kept.push(value)
-    if (this.#isActive) for (const one of this.#kept) spoil(one, new Set())
+    // What is frozen throughout stays as it is.
+    if (this.#isActive) this.#kept = this.#kept.filter((one) => spoil(one, new Set()))
     return value
   }
 }
 
-/** Writes to everything that can be reached, as far as possible. */
-function spoil(value: unknown, met: Set<object>): void {
-  if (typeof value !== 'object' || value === null || met.has(value) || isLive(value)) return
+/** Writes to everything that can be reached, as far as possible. Returns whether something of it is not frozen. */
+function spoil(value: unknown, met: Set<object>): boolean {
+  if (typeof value !== 'object' || value === null || met.has(value) || isLive(value)) return false
   met.add(value)
-  for (const member of Object.values(value)) spoil(member, met)
+  let isOpen = false
+  for (const member of Object.values(value)) if (spoil(member, met)) isOpen = true
+  if (Object.isFrozen(value) && isPlain(value)) return isOpen
   for (const act of acts(value)) {
     try {
       act()
@@ -35,6 +38,12 @@ function spoil(value: unknown, met: Set<object>): void {
       // It is frozen.
     }
   }
+  return true
+}
+
+/** Whether its own members are all that it has, as they are not in a map or a set. */
+function isPlain(value: object): boolean {
+  return Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype
 }
 
 /** Models, tools, signals, errors and promises belong to the code that made them. */

@@ -5,7 +5,7 @@ import { unheard } from './unheard.ts'
 /** The longest time that a turn may last, in milliseconds. */
 const LONGEST = 8
 /** The most events in one turn. It applies when a test has replaced the clock, so that time does not pass. */
-const MOST_EVENTS = 250_000
+const MOST_EVENTS = 50_000
 
 const clock = globalThis.performance
 

@@ -51,7 +51,7 @@ test('a run that a refused call cancels while it is running reports the refusal 
 })
 
 /** Milliseconds between two moments of a cancel. */
-const BETWEEN = sized({ small: 15, middle: 5, whole: 1 })
+const BETWEEN = sized({ small: 40, middle: 25, whole: 1 })
 
 test('at whatever millisecond a run is cancelled, the resumed one has the transcript of the undisturbed run (K4, K5, K15)', {
   timeout: 60_000,

@@ -5,7 +5,7 @@ import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { sleep } from '../../test/clock.ts'
+import { nextTime, sleep } from '../../test/clock.ts'
 import { timedLog } from '../../test/timed-log.ts'
 import {
   createAgent,
@@ -221,6 +221,8 @@ const worlds = fc.record({
   ),
 })
 
+const worked = z.looseObject({ run: z.number(), n: z.number(), ms: z.number(), throws: z.boolean() })
+
 interface Work {
   readonly run: number
   readonly n: number
@@ -266,7 +268,7 @@ test('whatever names, limits, fails and ends what: all rules hold, no slot is id
         tool({
           name: `tool${index}`,
           description: 'Takes its time.',
-          input: z.looseObject({ run: z.number(), n: z.number(), ms: z.number(), throws: z.boolean() }),
+          input: worked,
           ...(limit && { concurrency: limit }),
           reads: (input) => input.reads as string[],
           writes: (input) => input.writes as string[],
@@ -299,15 +301,14 @@ test('whatever names, limits, fails and ends what: all rules hold, no slot is id
       })
       const isOver = ({ run, n }: Work) => streams[run]?.toolStatus(`${n}`)?.endedAt !== undefined
       const inFront = ({ run, n }: Work) => (worksOf[run] ?? []).slice(0, n).filter((other) => !isOver(other))
-      for (let ms = 0; ms < 500; ms++) {
-        await vi.advanceTimersByTimeAsync(1)
+      do {
+        await nextTime()
         for (const work of worksOf.flat()) {
           const waits = !isOver(work) && !atWork.has(work)
           const mayGo = inFront(work).every((other) => runs[work.run]?.width !== 1 && !clash(work, other))
           if (waits && mayGo) expect(isFree(work)).toBe(false)
         }
-      }
-      await vi.runAllTimersAsync()
+      } while (vi.getTimerCount() > 0)
       const ends = await Promise.allSettled(streams.map((stream) => stream.result))
       for (const [run, { width, abortAt, calls }] of runs.entries()) {
         const order = begun[run] ?? []

@@ -18,7 +18,7 @@ const look = tool({
 const script = [respond(call('look')), respond(say('Done.'))]
 
 test('spans are in the order in which they began, however quickly one follows the other', async () => {
-  for (let i = 0; i < 100; i++) {
+  for (let i = 0; i < 25; i++) {
     const { telemetry, spans } = observed()
     const agent = createAgent({ model: scriptedModel([...script, ...script]), tools: [look], telemetry })
     await agent.run('Go')

@@ -1,3 +1,4 @@
+import { propertyRuns } from '@meanwhile/tests/size'
 import { anyText } from '@meanwhile/tests/text'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -89,7 +90,7 @@ test('two inputs of any depth are the same if their values are equal, in any ord
       expect(canonical(inside(turned(other), 10_000))).toBe(canonical(inside(value, 10_000)))
       expect(canonical(inside([value], 10_000))).not.toBe(canonical(inside(value, 10_000)))
     }),
-    { numRuns: 20 },
+    propertyRuns({ small: 7, middle: 10, whole: 20 }),
   )
 })
 

@@ -17,7 +17,7 @@ export interface Extent {
 const ENDLESS: Extent = { characters: Number.POSITIVE_INFINITY, levels: Number.POSITIVE_INFINITY }
 
 /** The limit for a value whose `toJSON` methods create new objects without end. */
-const MOST_LEVELS = 1_000_000
+const MOST_LEVELS = 200_000
 
 /** An object or list that is being measured, or has been measured. */
 interface Part {

@@ -6,6 +6,7 @@ import {
   fail,
   respond,
   type ScriptEnd,
+  type ScriptResponse,
   type ScriptStep,
   say,
   scriptedModel,
@@ -109,7 +110,18 @@ const ending: fc.Arbitrary<readonly (ScriptStep | ScriptEnd)[]> = fc.oneof(
 )
 const response = fc.tuple(fc.array(spoken, { maxLength: 5 }), ending).map(([steps, last]) => respond(...steps, ...last))
 
-const runs = fc.record({
+interface Options {
+  readonly script: readonly ScriptResponse[]
+  readonly maxSteps: number
+  readonly toolConcurrency: number
+  readonly betweenTokens: number
+  readonly abortAt: number
+  readonly early: 'tool-input-closed' | 'tool-call' | undefined
+  readonly again: boolean
+  readonly rejections: number
+}
+
+const runs: fc.Arbitrary<Options> = fc.record({
   script: fc.array(response, { minLength: 1, maxLength: 4 }),
   maxSteps: fc.integer({ min: 1, max: 4 }),
   toolConcurrency: fc.constantFrom(1, 2, Number.POSITIVE_INFINITY),
@@ -123,6 +135,18 @@ const runs = fc.record({
 function strict(rejections: number): Middleware {
   let left = rejections
   return { name: 'strict', beforeFinalAnswer: () => (left-- > 0 ? { accept: false, feedback: 'Again.' } : undefined) }
+}
+
+/** Few runs end so. */
+const ended: Options = {
+  script: [respond(call('endsTheRun', { ms: 10 }))],
+  maxSteps: 2,
+  toolConcurrency: 2,
+  betweenTokens: 0,
+  abortAt: 5_000,
+  early: undefined,
+  again: false,
+  rejections: 0,
 }
 
 /** The calls of each message, and the results that follow it. */
@@ -171,7 +195,7 @@ test('every call in a history has exactly one result, in call order, however its
       expect(ended.toSorted()).toEqual(ids.toSorted())
       expect(vi.getTimerCount()).toBe(0)
     }),
-    propertyRuns({ small: 150, middle: 150, whole: 20_000 }),
+    { ...propertyRuns({ small: 50, middle: 75, whole: 20_000 }), examples: [[ended]] },
   )
   expect([...ends].toSorted()).toEqual([
     'AbortError',
