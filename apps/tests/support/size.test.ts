@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { byTurns, everyNth, ofEachKind, sized } from './size.ts'
+import { byTurns, everyNth, ofEachKind, sized, spaced } from './size.ts'
 
 test('in small runs the first case of each kind stays, in middle runs the last, in whole runs all', () => {
   const cases = ['a0', 'a1', 'b2', 'a3', 'c4']
@@ -12,6 +12,11 @@ test('in small runs the first case of each kind stays, in middle runs the last, 
 test('by turns the cases use all values, as many each as it says', () => {
   const taken = [0, 1, 2, 3].map((place) => byTurns(['a', 'b', 'c'], { small: 2, middle: 2, whole: 2 }, place).join(''))
   expect(taken).toEqual(['ab', 'bc', 'ca', 'ab'])
+})
+
+test('cases that take every second value use all values by turns', () => {
+  const taken = [0, 1, 2].map((place) => spaced(['a', 'b', 'c'], { small: 2, middle: 2, whole: 2 }, place).join(''))
+  expect(taken).toEqual(['ac', 'b', 'ac'])
 })
 
 test('a small run takes every third case of a catalogue that other tests read', () => {

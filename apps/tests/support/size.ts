@@ -22,6 +22,13 @@ export function byTurns<Value>(
   return [...values, ...values].slice(from, from + sized(counts))
 }
 
+/** Every nth of these values, as far apart as for the size of this run. Each case begins at its place, so that the cases use all values by turns. */
+export const spaced = <Value>(
+  values: readonly Value[],
+  distances: Readonly<Record<TestSize, number>>,
+  place: number,
+): readonly Value[] => values.filter((_, at) => at % sized(distances) === place % sized(distances))
+
 /**
  * Options of a fast-check property. The seed is 1, so that every run tries the same cases; `SEED` of the environment sets another one:
  * `TEST_SIZE=whole SEED=7 npx vitest run NAME`.

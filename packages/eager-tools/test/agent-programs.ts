@@ -88,6 +88,8 @@ export interface ToldProgram {
   readonly warnings: readonly string[]
 }
 
+const question = z.object({ q: z.string() })
+
 export const RUN_EVENTS = ['agent_start', 'agent_end', 'agent_handoff', 'agent_tool_start', 'agent_tool_end'] as const
 
 /** Requires fake time. */
@@ -112,7 +114,7 @@ export async function told(program: Program, isEager: boolean): Promise<ToldProg
   const execute =
     (name: string) =>
     async (input: unknown, _: unknown, details?: { signal?: AbortSignal; toolCall?: { callId: string } }) => {
-      const { q } = z.object({ q: z.string() }).parse(input)
+      const { q } = question.parse(input)
       const execution = {
         line: `${name} ${details?.toolCall?.callId} ${q}`,
         at: performance.now() - begin,
@@ -132,7 +134,7 @@ export async function told(program: Program, isEager: boolean): Promise<ToldProg
     tool({
       name,
       description: name,
-      parameters: z.object({ q: z.string() }),
+      parameters: question,
       execute: execute(name),
       ...more,
     } as Parameters<typeof tool>[0])

@@ -32,6 +32,8 @@ export type Item = Extract<StreamEvent, { type: 'response_done' }>['response']['
 /** An event, a pause in milliseconds, or the error of the stream. */
 export type Part = StreamEvent | number | Error
 
+const question = z.object({ q: z.string() })
+
 export const Q = '{"q":"a"}'
 export const raw = (event: unknown): StreamEvent => ({ type: 'model', event })
 export const requested = (callId: string, name = 'look', text = Q): Item => ({
@@ -159,7 +161,7 @@ export async function played(
     tool({
       name,
       description: name,
-      parameters: z.object({ q: z.string() }),
+      parameters: question,
       async execute(input: { q: string }, context, details) {
         const { signal, toolCall } = details ?? {}
         const at = log.push(`${Math.round(performance.now() - begin)} ${name} ${toolCall?.callId} ${input.q}`) - 1
@@ -239,7 +241,7 @@ export async function executed(scenario: Case): Promise<readonly [plain: string[
 export const guarded = tool({
   name: 'guarded',
   description: 'g',
-  parameters: z.object({ q: z.string() }),
+  parameters: question,
   needsApproval: true,
   execute: async () => 'guarded',
 })

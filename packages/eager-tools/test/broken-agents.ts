@@ -133,6 +133,9 @@ export interface Options {
   readonly began?: (name: string) => unknown
 }
 
+const looked = z.object({ q: z.string() })
+const sent = z.object({ to: z.string() })
+
 /** A run of a model with two tools. It streams, unless `run` has another `stream`. */
 export async function run(of: Model, options: Options = {}): Promise<Came> {
   const { agent = {}, ms = 0, change = (same) => same, began } = options
@@ -149,7 +152,7 @@ export async function run(of: Model, options: Options = {}): Promise<Came> {
         return `${name} done`
       },
     } as Parameters<typeof tool>[0])
-  const tools = [toolOf('look', z.object({ q: z.string() })), toolOf('send', z.object({ to: z.string() }))]
+  const tools = [toolOf('look', looked), toolOf('send', sent)]
   const actor = new Agent({ name: 'a', instructions: 'i', model: of, tools, ...agent })
   const runner = change(new Runner({ tracingDisabled: true }))
   await loadInternals()

@@ -167,6 +167,9 @@ export interface Options {
   readonly inBlocks?: boolean
 }
 
+const looked = z.object({ q: z.string() })
+const sent = z.object({ to: z.string() })
+
 /** Streams a run of an agent with two tools. */
 export async function run(of: BaseChatModel, options: Options = {}): Promise<Came> {
   const { agent = {}, config = {}, ms = 0, change = (same) => same, began } = options
@@ -181,7 +184,7 @@ export async function run(of: BaseChatModel, options: Options = {}): Promise<Cam
       },
       { name, description: name, schema },
     )
-  const tools = [toolOf('look', z.object({ q: z.string() })), toolOf('send', z.object({ to: z.string() }))]
+  const tools = [toolOf('look', looked), toolOf('send', sent)]
   const given = { model: of, tools, ...agent }
   const made = createAgent(change(given) as Parameters<typeof createAgent>[0])
   const going = options.inBlocks ? cameInBlocks(made, ran) : came(made, config, ran)

@@ -87,6 +87,9 @@ export async function readAll(of: Pick<MockLanguageModelV4, 'doStream'>): Promis
   return parts
 }
 
+const looked = z.object({ q: z.string() })
+const sent = z.object({ to: z.string() })
+
 /** Tools that record their calls. */
 export function bench(ms = 0) {
   const ran: string[] = []
@@ -96,8 +99,8 @@ export function bench(ms = 0) {
     return `${name} done`
   }
   const tools = {
-    look: tool({ inputSchema: z.object({ q: z.string() }), execute: work('look') }),
-    send: tool({ inputSchema: z.object({ to: z.string() }), execute: work('send') }),
+    look: tool({ inputSchema: looked, execute: work('look') }),
+    send: tool({ inputSchema: sent, execute: work('send') }),
   } satisfies ToolSet
   return { ran, tools }
 }

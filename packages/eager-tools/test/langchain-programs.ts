@@ -19,6 +19,7 @@ import { eager } from '../src/langchain/index.ts'
 import { type Agent, answer, human, later, Scripted, settled, shown } from './langchain.ts'
 import { inNoOrder, telling } from './langchain-told.ts'
 
+const question = z.object({ q: z.string() })
 const NAMES = ['read', 'put', 'hold', 'send'] as const
 const effects = (undo: (input: object) => void) => ({
   read: 'read',
@@ -188,7 +189,7 @@ export async function run(one: Program, isEager: boolean): Promise<Came> {
         succeeded.push(content)
         return content
       },
-      { name, description: name, schema: z.object({ q: z.string() }) },
+      { name, description: name, schema: question },
     ),
   )
   const undo = (input: object) => void undone.push(`hold ${Reflect.get(input, 'q')}`)

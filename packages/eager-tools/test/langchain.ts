@@ -196,6 +196,8 @@ async function invoked(agent: Agent, config: Config | undefined): Promise<unknow
   return shown(await agent.invoke(human(), config))
 }
 
+const question = z.object({ q: z.string() })
+
 export async function played(one: Played, isEager: boolean): Promise<Came> {
   const { responses, ms = 20, effects = { look: 'read' }, go = invoked, cut = (options) => options } = one
   const log: string[] = []
@@ -214,10 +216,9 @@ export async function played(one: Played, isEager: boolean): Promise<Came> {
       signal?.removeEventListener('abort', aborted)
       return (await work?.(input, runtime)) ?? `ok ${input.q}`
     }
-  const schema = z.object({ q: z.string() })
   const tools = [
-    tool(working(one.look?.()), { name: 'look', description: 'looks', schema: one.schema?.() ?? schema }),
-    tool(working(), { name: 'send', description: 'sends', schema }),
+    tool(working(one.look?.()), { name: 'look', description: 'looks', schema: one.schema?.() ?? question }),
+    tool(working(), { name: 'send', description: 'sends', schema: question }),
   ]
   const given = { model: new Scripted(responses, one.streaming), tools, ...one.options?.() }
   const onWarning: EagerSettings['onWarning'] = ({ code }) => void warnings.push(code)
@@ -241,6 +242,10 @@ export async function settled(work: Promise<unknown>): Promise<unknown> {
     .finally(() => {
       isOver = true
     })
-  for (let ms = 0; !isOver && ms < 20_000; ms++) await vi.advanceTimersByTimeAsync(1)
+  for (let turn = 0; !isOver && turn < 10_000; turn++) {
+    await vi.advanceTimersToNextTimerAsync()
+    // A store of LangGraph sets a timer of 0 ms after every one.
+    await vi.advanceTimersByTimeAsync(1)
+  }
   return over
 }

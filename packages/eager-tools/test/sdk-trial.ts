@@ -9,6 +9,10 @@ import type { DeclaredEffect } from '../src/host/declared.ts'
 import { bench, model, type Part } from './sdk.ts'
 import { OPTIONS, type OptionName, script, type Trial } from './sdk-options.ts'
 
+const looked = z.object({ q: z.string(), n: z.number().optional() })
+const sent = z.object({ to: z.string() })
+const put = z.object({ key: z.string() })
+
 export const HOSTS = ['streamText', 'generateText', 'agent.stream', 'agent.generate'] as const
 export const WAYS = ['given', 'added', 'in the call'] as const
 
@@ -68,11 +72,11 @@ async function run(program: Program, isEager: boolean): Promise<Outcome> {
       },
     })
   const tools = {
-    look: noted('look', z.object({ q: z.string(), n: z.number().optional() })),
-    send: noted('send', z.object({ to: z.string() })),
+    look: noted('look', looked),
+    send: noted('send', sent),
     // It ignores its signal, so each run of it has its effect.
     put: tool({
-      inputSchema: z.object({ key: z.string() }),
+      inputSchema: put,
       execute: async (input) => {
         ran('put', input)
         await sleep(10)

@@ -98,6 +98,9 @@ async function wholeOf(stream: Stream): Promise<Whole> {
   throw new Error('the stream of the response ended without a finish')
 }
 
+const looked = z.object({ q: z.string(), n: z.number().default(1) })
+const sent = z.object({ to: z.string() })
+
 /** Tools that record what they do and when. */
 export function bench(ms = 20) {
   const begin = performance.now()
@@ -118,8 +121,8 @@ export function bench(ms = 20) {
     return `ok ${JSON.stringify(input)}`
   }
   const tools = {
-    look: tool({ inputSchema: z.object({ q: z.string(), n: z.number().default(1) }), execute: work }),
-    send: tool({ inputSchema: z.object({ to: z.string() }), execute: work }),
+    look: tool({ inputSchema: looked, execute: work }),
+    send: tool({ inputSchema: sent, execute: work }),
   }
   return { log, now, work, tools }
 }

@@ -1,4 +1,5 @@
 import { unhandledRejections } from '@meanwhile/tests/rejections'
+import { spaced } from '@meanwhile/tests/size'
 import { generateText, isStepCount, wrapLanguageModel } from 'ai'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import {
@@ -84,11 +85,11 @@ const ways: Readonly<Record<string, readonly Part[]>> = {
   stall: [stalls],
 }
 
-for (const [way, ends] of Object.entries(ways)) {
-  for (const effect of ['read', 'idempotent'] as const) {
-    test(`cut at every part by ${way}, ${effect} calls are joined by the next attempt, and send runs once (RS13, RS14)`, async () => {
+for (const [place, [way, ends]] of Object.entries(ways).entries()) {
+  for (const [next, effect] of (['read', 'idempotent'] as const).entries()) {
+    test(`cut at any part by ${way}, ${effect} calls are joined by the next attempt, and send runs once (RS13, RS14)`, async () => {
       const plain = await run({ model: model([answer(2), last]) })
-      for (let at = 0; at < answer(1).length; at++) {
+      for (const at of spaced([...answer(1).keys()], { small: 5, middle: 4, whole: 1 }, 2 * place + next)) {
         const played = model([[...answer(1).slice(0, at), ...ends], answer(2), last])
         const came = await run({ model: resilient([played], quick) }, bench(5), eagerly(effect))
         expect([...came.ran].sort(), `cut at ${at}`).toEqual([...plain.ran].sort())

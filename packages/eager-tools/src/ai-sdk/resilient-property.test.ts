@@ -73,7 +73,7 @@ function brokenOff(answer: readonly Item[], { at, way }: Cut, attempt: number): 
 
 const options = { retries: 3, backoff: { baseDelay: 0 } }
 const done = [begin, ...block('text', '0', 'Done.'), finish()]
-const runs = propertyRuns({ small: 16, middle: 80, whole: 20_000 })
+const runs = propertyRuns({ small: 8, middle: 12, whole: 20_000 })
 
 /** The content of a message without the ids of its calls, which are those of an attempt. */
 const withoutIds = (content: readonly (readonly object[])[]) =>

@@ -1,4 +1,5 @@
 import { unhandledRejections } from '@meanwhile/tests/rejections'
+import { spaced } from '@meanwhile/tests/size'
 import { APICallError, generateText, Output, streamText, ToolLoopAgent, wrapLanguageModel } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -18,6 +19,7 @@ import {
   text,
   usage,
 } from '../../test/broken-models.ts'
+import { moments } from '../../test/clock.ts'
 import { ResilientError, type ResilientOptions, resilient } from './index.ts'
 
 unhandledRejections()
@@ -106,8 +108,9 @@ test('a call of a broken response is never executed, and the same call of the ne
   const calls = [...call('1', 'look', { q: 'a' }), ...call('2', 'send', { to: 'ada' })]
   const whole = [begin, ...text('Well.'), ...calls, finish('tool-calls')]
   const plain = await run({ model: model([whole, said]) })
-  for (let at = 0; at < whole.length; at++) {
-    for (const how of [breaks(), { type: 'error', error: new Error('overloaded') } as Part, undefined, stalls]) {
+  const ways = [breaks(), { type: 'error', error: new Error('overloaded') } as Part, undefined, stalls]
+  for (const [place, how] of ways.entries()) {
+    for (const at of spaced([...whole.keys()], { small: 4, middle: 3, whole: 1 }, place)) {
       const cut = [...whole.slice(0, at), ...(how ? [how] : [])]
       const came = await run({ model: resilient([model([cut, whole, said])], { ...quick, firstOutput: 60_000 }) })
       expect(came.ran, `cut at ${at}`).toEqual(plain.ran)
@@ -372,7 +375,7 @@ test('an abort ends everything, and begins nothing (RS8)', async () => {
     ...call('1', 'send', { to: 'ada' }),
     finish('tool-calls'),
   ]
-  for (let at = 0; at <= 40; at++) {
+  for (const at of moments(40)) {
     const made = bench()
     const played = model([broken, whole, said])
     const controller = new AbortController()

@@ -1,5 +1,6 @@
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
+import { spaced } from '@meanwhile/tests/size'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import {
   type AgentOptions,
@@ -66,10 +67,10 @@ const ways: Readonly<Record<string, readonly Step[]>> = {
   'finish reason': [endsBadly],
 }
 
-for (const [way, ends] of Object.entries(ways)) {
-  test(`cut at every chunk by ${way}, reads are joined by the next attempt, and send runs once (RS13, RS14, RS17)`, async () => {
+for (const [place, [way, ends]] of Object.entries(ways).entries()) {
+  test(`cut at any chunk by ${way}, reads are joined by the next attempt, and send runs once (RS13, RS14, RS17)`, async () => {
     const plain = await run(model([answer(2), last]))
-    for (let at = 0; at < answer(1).length; at++) {
+    for (const at of spaced([...answer(1).keys()], { small: 4, middle: 3, whole: 1 }, place)) {
       const played = model([[...answer(1).slice(0, at), ...ends], answer(2), last])
       const came = await run(resilient([played], quick), { ms: 5, change: eagerly('read') })
       expect([...came.ran].sort(), `cut at ${at}`).toEqual([...plain.ran].sort())

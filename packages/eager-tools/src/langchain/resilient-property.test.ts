@@ -70,7 +70,7 @@ function brokenOff(steps: readonly Step[], { at, way }: Cut): Step[] {
 
 const options = { retries: 3, backoff: { baseDelay: 0 } }
 const last = said('end', 'Done.')
-const runs = propertyRuns({ small: 10, middle: 40, whole: 10_000 })
+const runs = propertyRuns({ small: 5, middle: 7, whole: 10_000 })
 
 for (const isEager of [false, true]) {
   test(`${isEager ? 'with' : 'without'} eager(), attempts that say the same are one message, and each call is made once (RS2, RS3, RS4, RS13, RS14, RS17)`, async () => {

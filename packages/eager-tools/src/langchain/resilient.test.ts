@@ -1,5 +1,6 @@
 import { type AIMessageChunk, type BaseMessage, HumanMessage } from '@langchain/core/messages'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
+import { spaced } from '@meanwhile/tests/size'
 import { providerStrategy } from 'langchain'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -18,6 +19,7 @@ import {
   says,
   stalls,
 } from '../../test/broken-chat-models.ts'
+import { moments } from '../../test/clock.ts'
 import { ResilientError, type ResilientOptions, resilient } from './index.ts'
 
 unhandledRejections()
@@ -72,11 +74,14 @@ const ways: Readonly<Record<string, readonly Step[]>> = {
   'finish reason': [endsBadly],
 }
 
-for (const [way, ends] of Object.entries(ways)) {
-  test(`cut at every chunk by ${way}, the run is that of a whole response: text once, each call once (RS1, RS2, RS3, RS4, RS17)`, async () => {
+/** Where a response is cut. */
+const cuts = (place: number) => spaced([...answer(1).keys()], { small: 4, middle: 3, whole: 1 }, place)
+
+for (const [place, [way, ends]] of Object.entries(ways).entries()) {
+  test(`cut at any chunk by ${way}, the run is that of a whole response: text once, each call once (RS1, RS2, RS3, RS4, RS17)`, async () => {
     const plain = await run(model([answer(2), last]))
     expect(plain.ran).toEqual(['look a', 'look b', 'send ada'])
-    for (let at = 0; at < answer(1).length; at++) {
+    for (const at of cuts(place)) {
       const played = model([[...answer(1).slice(0, at), ...ends], answer(2), last])
       const came = await run(resilient([played], quick))
       expect([came.ran, outline(came.messages), came.shown, came.error], `cut at ${at}`).toEqual([
@@ -92,7 +97,7 @@ for (const [way, ends] of Object.entries(ways)) {
 }
 
 test('a run that is read in content blocks has the same text and the same calls, each once (RS1, RS3, RS17)', async () => {
-  for (let at = 0; at < answer(1).length; at++) {
+  for (const at of cuts(0)) {
     const played = model([[...answer(1).slice(0, at), breaks()], answer(2), last])
     const came = await run(resilient([played], quick), { inBlocks: true })
     expect([came.ran, came.text, came.messages[1]?.content], `cut at ${at}`).toEqual([
@@ -259,7 +264,7 @@ test('if all attempts fail, the error has all of them; an error that is not repe
 test('an abort ends everything, and begins nothing (RS8)', async () => {
   const broken: Step[] = [{ wait: 5 }, ...says('m1', 'Let'), { wait: 5 }, breaks()]
   const whole: Step[] = [{ wait: 5 }, ...answer(2), { wait: 5 }]
-  for (let at = 0; at <= 40; at++) {
+  for (const at of moments(40)) {
     const played = model([broken, whole, last])
     const controller = new AbortController()
     let before: number | undefined

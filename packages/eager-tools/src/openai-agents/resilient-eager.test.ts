@@ -1,4 +1,5 @@
 import { unhandledRejections } from '@meanwhile/tests/rejections'
+import { spaced } from '@meanwhile/tests/size'
 import type { Model, Runner } from '@openai/agents'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { answer, breaks, calls, model, run, type Step, said, stalls, started } from '../../test/broken-agents.ts'
@@ -50,11 +51,11 @@ test('inside another model it is not seen: calls start when their attempt has en
 
 const ways: Readonly<Record<string, readonly Step[]>> = { throw: [breaks()], 'silent end': [], stall: [stalls] }
 
-for (const [way, ends] of Object.entries(ways)) {
-  for (const effect of ['read', 'idempotent'] as const) {
-    test(`cut at every event by ${way}, ${effect} calls are joined by the next attempt, and send runs once (RS13, RS14, RS16)`, async () => {
+for (const [place, [way, ends]] of Object.entries(ways).entries()) {
+  for (const [next, effect] of (['read', 'idempotent'] as const).entries()) {
+    test(`cut at any event by ${way}, ${effect} calls are joined by the next attempt, and send runs once (RS13, RS14, RS16)`, async () => {
       const plain = await run(model([answer(2), last]))
-      for (let at = 0; at < answer(1).length; at++) {
+      for (const at of spaced([...answer(1).keys()], { small: 4, middle: 3, whole: 1 }, 2 * place + next)) {
         const played = model([[...answer(1).slice(0, at), ...ends], answer(2), last])
         const came = await run(resilient([played], quick), { ms: 5, change: eagerly(effect) })
         expect([...came.ran].sort(), `cut at ${at}`).toEqual([...plain.ran].sort())

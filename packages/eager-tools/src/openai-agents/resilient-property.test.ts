@@ -49,7 +49,7 @@ function brokenOff(answer: readonly Written[], { at, way }: Cut, attempt: number
 
 const options = { retries: 3, backoff: { baseDelay: 0 } }
 const last = said('end', 'Done.')
-const runs = propertyRuns({ small: 12, middle: 60, whole: 10_000 })
+const runs = propertyRuns({ small: 6, middle: 9, whole: 10_000 })
 
 for (const isEager of [false, true]) {
   test(`${isEager ? 'with' : 'without'} eager(), attempts that say the same are one response, and each call is made once (RS2, RS3, RS4, RS13, RS14, RS16)`, async () => {

@@ -1,4 +1,5 @@
 import { unhandledRejections } from '@meanwhile/tests/rejections'
+import { spaced } from '@meanwhile/tests/size'
 import { Agent, type Model, type ModelRequest, Runner, type StreamEvent } from '@openai/agents'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -19,6 +20,7 @@ import {
   started,
   textDelta,
 } from '../../test/broken-agents.ts'
+import { moments } from '../../test/clock.ts'
 import { ResilientError, type ResilientOptions, resilient } from './index.ts'
 
 unhandledRejections()
@@ -65,11 +67,11 @@ test('without a fault the reader gets the events of the model (RS1, RS2, RS16)',
 
 const ways: Readonly<Record<string, readonly Step[]>> = { throw: [breaks()], 'silent end': [], stall: [stalls] }
 
-for (const [way, ends] of Object.entries(ways)) {
-  test(`cut at every event by ${way}, the run is that of a whole response: text once, each call once (RS1, RS2, RS3, RS4, RS16)`, async () => {
+for (const [place, [way, ends]] of Object.entries(ways).entries()) {
+  test(`cut at any event by ${way}, the run is that of a whole response: text once, each call once (RS1, RS2, RS3, RS4, RS16)`, async () => {
     const plain = await run(model([answer(2), last]))
     expect(plain.ran).toEqual(['look a', 'look b', 'send ada'])
-    for (let at = 0; at < answer(1).length; at++) {
+    for (const at of spaced([...answer(1).keys()], { small: 3, middle: 2, whole: 1 }, place)) {
       const played = model([[...answer(1).slice(0, at), ...ends], answer(2), last])
       const came = await run(resilient([played], quick))
       expect([came.ran, came.history, came.shown, came.error], `cut at ${at}`).toEqual([
@@ -290,7 +292,7 @@ test("the SDK's own time-out ends all attempts (RS7, RS8)", async () => {
 test('an abort ends everything, and begins nothing (RS8)', async () => {
   const broken: Step[] = [started, { wait: 5 }, ...says('m1', 'Let'), { wait: 5 }, breaks()]
   const whole: Step[] = [started, { wait: 5 }, ...answer(2).slice(1, -1), { wait: 5 }, answer(2).at(-1) ?? started]
-  for (let at = 0; at <= 40; at++) {
+  for (const at of moments(40)) {
     const played = model([broken, whole, last])
     const controller = new AbortController()
     let before: number | undefined
