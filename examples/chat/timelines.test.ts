@@ -2,6 +2,7 @@ import { call, cut, respond, type ScriptResponse, say, scriptedModel, wait } fro
 import { type AgentResult, createAgent, type Run, type Tool, textOf, tool } from '@meanwhile/core'
 import { eagerTools } from '@meanwhile/eager-tools'
 import { approve, retryModel } from '@meanwhile/middleware'
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -70,7 +71,7 @@ test('the line says of each position of the switch what the other one takes (UI2
     const [on, off] = [await timesOf(true, response), await timesOf(false, response)]
     expect([totals(on).other, totals(off).other]).toEqual([totals(off).total, totals(on).total])
   })
-  await fc.assert(property, { numRuns: 50 })
+  await fc.assert(property, propertyRuns({ small: 12, middle: 18, whole: 50 }))
 })
 
 test('what a turn took does not contain the time in which it waited for a person (UI2)', async () => {

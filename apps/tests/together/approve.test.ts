@@ -26,6 +26,8 @@ const ATTRIBUTES = [
   'meanwhile.outcome',
 ]
 
+const input = z.object({ n: z.number() })
+
 /** A run in which `send` requires approval. Like `look` it is a read. Everything is logged with its time. */
 async function ran(
   responses: readonly ScriptResponse[],
@@ -40,7 +42,7 @@ async function ran(
     tool({
       name,
       description: name,
-      input: z.object({ n: z.number() }),
+      input,
       effect: 'read',
       execute({ n }) {
         note(`${name} ${n}`)

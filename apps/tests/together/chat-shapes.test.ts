@@ -142,6 +142,8 @@ function idOf({ id }: Manner, call: number): string | number {
   return id === 'null' ? 'null' : id === 'number' ? call + 1 : `call_${call}`
 }
 
+const anything = z.looseObject({})
+
 async function executed(
   bytes: string,
   isEager: boolean,
@@ -152,7 +154,7 @@ async function executed(
     tool({
       name,
       description: name,
-      input: z.looseObject({}),
+      input: anything,
       ...(name.startsWith('look') && { effect: 'read' as const }),
       execute: (input) => void ran.push(`${name} ${JSON.stringify(input)}`),
     }),

@@ -36,6 +36,7 @@ interface Play {
 }
 
 const done: ScriptResponse = respond(say('Done.'))
+const anything = z.looseObject({})
 
 function run(...given: Parameters<typeof unplayed>): Promise<Ran> {
   return played(unplayed(...given))
@@ -53,7 +54,7 @@ async function unplayed(
     tool({
       name,
       description: name,
-      input: z.looseObject({}),
+      input: anything,
       effect,
       ...(effect === 'reversible' && { compensate: () => undefined }),
       execute(input) {

@@ -24,7 +24,7 @@ import {
 import { eagerTools } from '@meanwhile/eager-tools'
 import { GuardError, type GuardOptions, type GuardVerdict, guard, retryModel } from '@meanwhile/middleware'
 import { played, sleep } from '@meanwhile/tests/clock'
-import { sized } from '@meanwhile/tests/size'
+import { sized, spaced } from '@meanwhile/tests/size'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 
@@ -33,6 +33,8 @@ afterEach(() => void vi.useRealTimers())
 
 const PASS: GuardVerdict = { pass: true }
 const FAIL: GuardVerdict = { pass: false, reason: 'bad' }
+
+const input = z.object({ n: z.number().optional() })
 
 /** What happened while the check had no verdict, or after it had failed. */
 class Journal {
@@ -44,7 +46,7 @@ class Journal {
       name,
       description: name,
       effect,
-      input: z.object({ n: z.number().optional() }),
+      input,
       execute: async (_, { signal }) => {
         this.executed.push({ name, effect, verdict: this.verdict })
         await sleep(30, signal)
@@ -164,7 +166,7 @@ function isShown({ type, path }: AgentEvent): boolean {
 }
 
 /** The moments of the verdict. The first response lasts for 200 ms, with the agent inside 300. */
-const COUNT = sized({ small: 20, middle: 30, whole: 200 })
+const COUNT = sized({ small: 10, middle: 15, whole: 200 })
 const MOMENTS = Array.from({ length: COUNT }, (_, n) => Math.round((n * 400) / COUNT))
 
 const SHAPES: Readonly<Record<string, Shape & { readonly reads: boolean; readonly shows: boolean }>> = {
@@ -242,7 +244,7 @@ function cutAgent(journal: Journal, ms: number, verdict: GuardVerdict, options: 
 const PASSED = 'guard/guard'
 
 /** Milliseconds between two moments of a cancel. */
-const BETWEEN = sized({ small: 3, middle: 2, whole: 1 })
+const BETWEEN = sized({ small: 5, middle: 4, whole: 1 })
 
 describe.each(['now', 'after-model'] as const)('cancel at %s', (at) => {
   test('a run that stops while a check is open checks again when it is resumed, and does not after the check has passed (GD8)', async () => {
@@ -317,7 +319,7 @@ const WORDS = 'The quick brown fox jumps over the lazy dog and goes on and on un
 )
 
 test('a forbidden word at any place ends the run: nothing of its block is shown, and no call of its response counts (GD13)', async () => {
-  for (let at = 0; at <= WORDS.length; at++)
+  for (const at of spaced([...WORDS.keys(), WORDS.length], { small: 5, middle: 4, whole: 1 }, 0))
     for (const callsFirst of [true, false]) {
       const text = WORDS.toSpliced(at, 0, ...(at < WORDS.length ? ['SECRET'] : [])).join(' ')
       const journal = new Journal()

@@ -241,6 +241,6 @@ test('eager may change when a tool runs, never whether, how often, or with what 
     fc.asyncProperty(scenarios, async (scenario) => {
       compare(scenario, await trial(scenario, true, clock), await trial(scenario, false, clock))
     }),
-    propertyRuns({ small: 30, middle: 75, whole: 100_000 }),
+    propertyRuns({ small: 15, middle: 22, whole: 100_000 }),
   )
 })

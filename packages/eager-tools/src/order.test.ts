@@ -31,6 +31,8 @@ const stepPlan: fc.Arbitrary<StepPlan> = fc.record({
   toolConcurrency: fc.constantFrom(1, 1, 2, Number.POSITIVE_INFINITY),
 })
 
+const input = z.object({ n: z.number(), ms: z.number() })
+
 /**
  * A step with shared state that every call except `look` changes. Returns what each call saw of it, and the order of
  * the starts.
@@ -42,7 +44,7 @@ async function step({ calls, gap, toolConcurrency }: StepPlan, eager: boolean) {
     tool({
       name,
       description: name,
-      input: z.object({ n: z.number(), ms: z.number() }),
+      input,
       effect,
       async execute({ n, ms }) {
         starts.push(n)

@@ -49,6 +49,9 @@ export interface TrialOptions {
   readonly outermost?: Middleware
 }
 
+const ANYTHING = z.record(z.string(), z.unknown())
+const NEEDED = z.object({ n: z.number(), besides: z.string() })
+
 /** Runs the script to its end, however it ends; `executor` starts tools early; without it nothing does. */
 export async function trial(
   script: Script,
@@ -80,13 +83,14 @@ export async function trial(
       return 'done'
     }
 
-  const time = z.string().default(() => (speaking > 0 ? 'during the response' : 'after the response'))
-  const schema = needs ? z.object({ n: z.number(), besides: z.string() }) : z.object({ n: z.number(), time })
+  const time = () => z.string().default(() => (speaking > 0 ? 'during the response' : 'after the response'))
+  const filledIn = fillsIn ? z.object({ n: z.number(), time: time() }) : ANYTHING
+  const schema = needs ? NEEDED : filledIn
   const made = (name: string, effect: Effect, execute = working(effect)): Tool => ({
     name,
     description:
       'Accepts anything, so that only the executor prevents wrong arguments, unless the script needs a schema.',
-    input: needs || fillsIn ? schema : z.record(z.string(), z.unknown()),
+    input: schema,
     effect,
     ...(effect === 'reversible' && { compensate: (input) => void standing.delete(JSON.stringify(input)) }),
     ...(needs && (effect === 'read' || effect === 'calls') && { needs: ['n'] }),

@@ -153,7 +153,7 @@ test('random options and hooks: equal results and callbacks, and exactly the exe
       seen.declined += declined.length
       seen.prevented += came.warned.filter(({ code }) => code === 'call-prevented').length
     }),
-    propertyRuns({ small: 30, middle: 30, whole: 3_000 }),
+    propertyRuns({ small: 20, middle: 25, whole: 3_000 }),
   )
   expect(Object.entries(seen).filter(([, count]) => count === 0)).toEqual([])
 })
