@@ -169,6 +169,6 @@ test('whatever a schema does, eager tools execute the same inputs as often, and 
         if (effect === 'read') expect(early).toHaveLength(calls.length)
       },
     ),
-    propertyRuns({ small: 10, middle: 25, whole: 20_000 }),
+    propertyRuns({ small: 6, middle: 9, whole: 20_000 }),
   )
 })

@@ -474,7 +474,7 @@ test('whatever a model writes, and however it fails, starting with the name give
         expect(unhandled).toEqual([])
       },
     ),
-    propertyRuns({ small: 15, middle: 24, whole: 20_000 }),
+    propertyRuns({ small: 7, middle: 10, whole: 20_000 }),
   )
 }, 120_000)
 
@@ -496,7 +496,7 @@ test('the predicted saving is the extra time of the same run without eagerTools,
       const waiting = await ran({ ...work, toolConcurrency, responses: [two], eager: false })
       expect(eager.result?.savings?.savedMs).toBeCloseTo(waiting.took - eager.took, 2)
     }),
-    propertyRuns({ small: 15, middle: 24, whole: 5_000 }),
+    propertyRuns({ small: 7, middle: 10, whole: 5_000 }),
   )
 })
 

@@ -87,7 +87,7 @@ test('every call sees the writes before it and none after it, as without eager t
       expect(eager.seen).toEqual(waiting.seen)
       if (plan.toolConcurrency === 1) expect(eager.starts).toEqual(plan.calls.map((_, n) => n))
     }),
-    propertyRuns({ small: 12, middle: 19, whole: 5_000 }),
+    propertyRuns({ small: 6, middle: 9, whole: 5_000 }),
   )
 })
 
@@ -96,7 +96,7 @@ test('in call order, eager is never later than not eager (H29, H30)', async () =
     fc.asyncProperty(stepPlan, async (plan) => {
       expect((await step(plan, true)).took).toBeLessThanOrEqual((await step(plan, false)).took)
     }),
-    propertyRuns({ small: 12, middle: 19, whole: 5_000 }),
+    propertyRuns({ small: 6, middle: 9, whole: 5_000 }),
   )
 })
 
@@ -116,6 +116,6 @@ test('a step of reads takes as long as the formula predicts, with one slot and w
       const ends = durations.map((ms, n) => (free = Math.max(certain[n] ?? 0, oneSlot ? free : 0) + ms))
       expect(Math.round(took)).toBe(Math.max((durations.length + 2) * gap, ...ends))
     }),
-    propertyRuns({ small: 15, middle: 24, whole: 5_000 }),
+    propertyRuns({ small: 8, middle: 12, whole: 5_000 }),
   )
 })

@@ -426,7 +426,7 @@ test('the predicted saving is the extra time of the same run without eagerTools 
       expect(eager.savings?.savedMs).toBeCloseTo(waiting.ms - eager.ms, 2)
       expect(eager.savings?.steps[0]?.parallelMs).toBeCloseTo(waiting.ms, 2)
     }),
-    propertyRuns({ small: 15, middle: 24, whole: 5_000 }),
+    propertyRuns({ small: 7, middle: 10, whole: 5_000 }),
   )
 })
 

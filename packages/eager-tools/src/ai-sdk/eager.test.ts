@@ -1,6 +1,7 @@
 import type { ConfigError } from '@meanwhile/core'
 import { keptOf } from '@meanwhile/tests/garbage'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
+import { sized } from '@meanwhile/tests/size'
 import { isStepCount, type LanguageModelMiddleware, ToolLoopAgent, type ToolSet, tool, wrapLanguageModel } from 'ai'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -384,17 +385,18 @@ test('an agent keeps nothing of finished runs, complete or aborted (R7)', async 
   vi.useRealTimers()
   const look = tool({ inputSchema: z.object({ q: z.string() }), execute: () => 'ok' })
   const histories: WeakRef<object>[] = []
+  const runs = sized({ small: 30, middle: 45, whole: 100 })
   const prepareStep = ({ messages }: { readonly messages: object }) => void histories.push(new WeakRef(messages))
   const asking = model([[...whole('1'), wait(1), call('1'), finish()]])
   const options = { model: asking, tools: { look }, prepareStep, stopWhen: isStepCount(2) }
   const agent = new ToolLoopAgent(eager(options, { look: 'read' }))
-  for (let n = 0; n < 100; n++) {
+  for (let n = 0; n < runs; n++) {
     const controller = new AbortController()
     const { fullStream } = await agent.stream({ prompt: `go ${n}`, abortSignal: controller.signal })
     for await (const part of fullStream) if (part.type === 'start-step' && n % 2 === 0) controller.abort()
   }
   // The mock keeps all requests.
   asking.doStreamCalls.length = 0
-  expect(histories.length).toBeGreaterThan(100)
+  expect(histories.length).toBeGreaterThan(runs)
   expect(await keptOf(() => histories, 4)).toBeLessThan(5)
 })

@@ -1,5 +1,5 @@
 import { unhandledRejections } from '@meanwhile/tests/rejections'
-import { everyNth, sized } from '@meanwhile/tests/size'
+import { byTurns, everyNth, sized } from '@meanwhile/tests/size'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { OPTIONS, type OptionName } from '../../test/sdk-options.ts'
 import { bothWays, type Choice, HOSTS, type HostName, isKnownLate, runsOf, seen, WAYS } from '../../test/sdk-trial.ts'
@@ -8,7 +8,7 @@ unhandledRejections()
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
 
-/** Each value of each option, in each way (in small runs in one or two of the three), with this many of the loops: each way meets each loop. */
+/** Each value of each option, in each way (small runs have every eighth of these rows), with this many of the loops: each way meets each loop. */
 const loops = sized({ small: 1, middle: 1, whole: HOSTS.length })
 
 const all = (Object.keys(OPTIONS) as OptionName[])
@@ -20,7 +20,7 @@ const all = (Object.keys(OPTIONS) as OptionName[])
         .map((host) => ({ host, choice: { ...value, way } })),
     ),
   )
-const rows = everyNth(all, 5)
+const rows = everyNth(all, 8)
 
 test.for(HOSTS)(
   'each option of %s, given, added or in the call, does what it does without eager() (W46, W47, W48)',
@@ -46,7 +46,7 @@ test('the table has calls that start early, in each way (R2)', async () => {
     await bothWays({ host, choices, settings: { alwaysStream: true, onStep } })
     return started
   }
-  for (const host of HOSTS)
-    for (const way of WAYS)
+  for (const [place, host] of HOSTS.entries())
+    for (const way of byTurns(WAYS, { small: 1, middle: 1, whole: WAYS.length }, place))
       expect([host, way, await early(host, [{ name: 'temperature', nth: 0, way }])]).toEqual([host, way, [2, 1]])
 })

@@ -106,6 +106,6 @@ test('with any stream the caller gets the same, and undeclared tools execute as 
         .filter((part) => 'type' in part && ['tool-input-start', 'tool-call'].includes(part.type))
       expect(reads.length - madeBy(plain.log, 'q').length).toBeLessThanOrEqual(heard.length)
     }),
-    propertyRuns({ small: 10, middle: 25, whole: 20_000 }),
+    propertyRuns({ small: 6, middle: 9, whole: 20_000 }),
   )
 })

@@ -95,8 +95,8 @@ test('with any stream the caller gets the same, and undeclared tools execute as 
       expect(early.length - reads.length).toBeLessThanOrEqual(heard.length)
       sooner += eager.log.filter((line) => !plain.log.includes(line)).length
     }),
-    propertyRuns({ small: 25, middle: 25, whole: 20_000 }),
+    propertyRuns({ small: 10, middle: 15, whole: 20_000 }),
   )
   // Some calls did start early.
-  expect(sooner).toBeGreaterThan(25)
+  expect(sooner).toBeGreaterThan(5)
 })

@@ -510,7 +510,7 @@ test('if the SDK does not expose approvals, nothing is early, unless the user li
 
 const whole = [...sealed('1'), done(requested('1'))].filter((part) => typeof part === 'object' && 'type' in part)
 
-test('thousands of steps leave no record, no listener and no timer (R7)', async () => {
+test('many steps leave no record, no listener and no timer (R7)', async () => {
   vi.useRealTimers()
   const model: Model = {
     getResponse: () => Promise.reject(new Error('only streams')),
@@ -525,7 +525,7 @@ test('thousands of steps leave no record, no listener and no timer (R7)', async 
   const onStep = ({ calls }: StepSavings) => void (joined += calls.length)
   const runner = eager(new Runner({ tracingDisabled: true }), { look: 'read' }, { onStep })
   const contexts: WeakRef<object>[] = []
-  const runs = sized({ small: 50, middle: 100, whole: 50_000 })
+  const runs = sized({ small: 25, middle: 35, whole: 50_000 })
   for (let run = 0; run < runs; run++) {
     const context = new RunContext()
     contexts.push(new WeakRef(context))

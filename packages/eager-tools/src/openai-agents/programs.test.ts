@@ -136,8 +136,8 @@ test('with any options and hooks, however they are given, and any responses, onl
       for (const [q, count] of Object.entries(countOf('look', plain))) expect(reads[q]).toBeGreaterThanOrEqual(count)
       if (isSooner(early.times, plain.times)) joined++
     }),
-    propertyRuns({ small: 20, middle: 30, whole: 3_000 }),
+    propertyRuns({ small: 10, middle: 15, whole: 3_000 }),
   )
   // Some calls did start early.
-  expect(joined).toBeGreaterThan(3)
+  expect(joined).toBeGreaterThan(1)
 })
