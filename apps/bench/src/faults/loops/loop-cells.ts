@@ -67,7 +67,7 @@ export async function loopCell(loop: FaultLoop, cuts: readonly Cut[]): Promise<L
 function kindsOf(cuts: readonly Cut[]): readonly (readonly [Cut, ...Cut[]])[] {
   const kinds = new Map<string, [Cut, ...Cut[]]>()
   for (const cut of cuts) {
-    const kind = `${cut.wire} ${cut.next} ${cut.end}`
+    const kind = `${cut.wire} ${cut.next}`
     const alike = kinds.get(kind)
     if (alike) alike.push(cut)
     else kinds.set(kind, [cut])

@@ -1,10 +1,11 @@
 import { unhandledRejections } from '@meanwhile/tests/rejections'
-import { sized } from '@meanwhile/tests/size'
+import { sized, spaced } from '@meanwhile/tests/size'
 import { beforeAll, expect, test } from 'vitest'
 import { forbiddenOf } from '../judge.ts'
 import { type Cut, cutsOf, ENDS, NEXTS } from './cuts.ts'
-import type { LoopCell } from './loop-cells.ts'
-import { cellOfLoop, type LoopPlan } from './loops.ts'
+import { type LoopCell, loopCell } from './loop-cells.ts'
+import { cellOfLoop } from './loops.ts'
+import { streamTextLoop } from './stream-text.ts'
 
 unhandledRejections()
 beforeAll(() => {
@@ -12,11 +13,9 @@ beforeAll(() => {
   Reflect.set(globalThis, 'AI_SDK_LOG_WARNINGS', false)
 })
 
-const plan: LoopPlan = { step: sized({ small: 8, middle: 3, whole: 1 }) }
-
 test('streamText with eager() and resilient() makes each call once, shows each character once and keeps the same message, wherever a response breaks off (RS1, RS2, RS3, RS4, RS13)', async () => {
-  const cell = await cellOfLoop('streamText, eager(), resilient()', plan)
-  const { cuts, executions, ...rest } = cell
+  const some = spaced(await cutsOf(), { small: 15, middle: 10, whole: 1 }, 0)
+  const { cuts, executions, ...rest } = await loopCell(streamTextLoop({ eager: true, resilient: true }), some)
   expect(rest).toEqual({
     ended: cuts,
     taken: 0,
@@ -35,7 +34,10 @@ test('streamRetries of the AI SDK repeats reported errors only, and executes not
 }, 300_000)
 
 test('streamText by itself fails at each of these cuts, and executes nothing', async () => {
-  const { ended, taken, executions } = await cellOfLoop('streamText', { ...plan, wires: ['openai-responses'] })
+  const { ended, taken, executions } = await cellOfLoop('streamText', {
+    step: sized({ small: 24, middle: 16, whole: 1 }),
+    wires: ['openai-responses'],
+  })
   expect([ended, taken, executions.early, forbiddenOf(executions)]).toEqual([0, 0, 0, 0])
 }, 300_000)
 
