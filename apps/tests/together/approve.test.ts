@@ -186,6 +186,6 @@ test('questions, allowed calls and results are the same with eager tools and wit
       expect(await outcome(retried(outside))).toEqual(late)
       expect(await outcome(retried(inside))).toEqual(late)
     }),
-    propertyRuns({ small: 10, middle: 16, whole: 3_000 }),
+    propertyRuns({ small: 5, middle: 7, whole: 3_000 }),
   )
 })

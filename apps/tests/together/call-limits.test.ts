@@ -194,7 +194,7 @@ test('which calls a limit lets run, and what the model reads, is the same with a
       // A failed attempt starts calls early only with eager tools. An equal call of the next one joins them.
       expectSame(await outcomeOf(program, options, true), await outcomeOf(program, options, false))
     }),
-    propertyRuns({ small: 6, middle: 15, whole: 50_000 }),
+    propertyRuns({ small: 4, middle: 6, whole: 50_000 }),
   )
 })
 
@@ -206,7 +206,7 @@ test('with error the run ends at a limit or not, the same with and without eager
       expect(Object.keys(eager.end)).toEqual(Object.keys(plain.end))
       if ('status' in plain.end) expectSame(eager, plain)
     }),
-    propertyRuns({ small: 10, middle: 16, whole: 20_000 }),
+    propertyRuns({ small: 5, middle: 7, whole: 20_000 }),
   )
 })
 

@@ -200,7 +200,7 @@ test('however hosts write calls, only these calls run, each once and with its in
       if (!manner.lost) responses += 1
       if (!manner.lost && left.length === 0) whole += 1
     }),
-    propertyRuns({ small: 16, middle: 40, whole: 20_000 }),
+    propertyRuns({ small: 8, middle: 12, whole: 20_000 }),
   )
   expect(whole / responses).toBeGreaterThan(0.6)
 })

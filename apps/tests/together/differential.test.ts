@@ -140,10 +140,14 @@ function stands({ expected }: Quirk): boolean {
   return expected.finishReason === 'stop' || expected.finishReason === 'tool-calls'
 }
 
-const restarts = quirks.filter(({ id }) => id === 'T14')
+/** In small runs each with two of the effects, by turns. */
+const withEffects = (some: readonly Quirk[]) =>
+  some.map((quirk, at) => ({ ...quirk, effects: byTurns(EFFECTS, { small: 2, middle: 2, whole: 4 }, 2 * at) }))
 
-test.each(restarts)('on $wire no call runs after a second response: $title (P1)', async (quirk) => {
-  for (const effect of EFFECTS) {
+const restarts = withEffects(quirks.filter(({ id }) => id === 'T14'))
+
+test.each(restarts)('on $wire no call runs after a second response: $title (P1)', async ({ effects, ...quirk }) => {
+  for (const effect of effects) {
     const waiting = await run(quirk, effect, [])
     const eager = await run(quirk, effect, [eagerTools()])
     expect(waiting).toMatchObject({ error: { code: 'stream_restarted', retryable: true }, executions: [] })
@@ -153,24 +157,27 @@ test.each(restarts)('on $wire no call runs after a second response: $title (P1)'
   }
 })
 
-test.each(restarts)('on $wire the retry after a second response makes each call once: $title (P1)', async (quirk) => {
-  for (const effect of EFFECTS) {
-    for (const middleware of [[retryModel()], [retryModel(), eagerTools()]]) {
-      const running = run(quirk, effect, middleware, { next: [respond(call('f', { x: 1 })), done] })
-      expect(await running).toMatchObject({ error: undefined, executions: ['f {"x":1}'], discarded: 0 })
+test.each(restarts)(
+  'on $wire the retry after a second response makes each call once: $title (P1)',
+  async ({ effects, ...quirk }) => {
+    for (const effect of effects) {
+      for (const middleware of [[retryModel()], [retryModel(), eagerTools()]]) {
+        const running = run(quirk, effect, middleware, { next: [respond(call('f', { x: 1 })), done] })
+        expect(await running).toMatchObject({ error: undefined, executions: ['f {"x":1}'], discarded: 0 })
+      }
     }
-  }
-})
+  },
+)
 
-const named = quirks.filter(({ id }) => ['C9', 'C18', 'C47', 'C48'].includes(id))
+const named = withEffects(quirks.filter(({ id }) => ['C9', 'C18', 'C47', 'C48'].includes(id)))
 
 test.each(named)(
   '$wire $id, $title: exactly the intended calls are made, eager or not (P2, P3, P21)',
-  async (quirk) => {
+  async ({ effects, ...quirk }) => {
     const { tools, expected } = quirk.declared ?? { tools: [], expected: quirk.expected }
     const names = tools.length > 0 ? tools.map(({ name }) => name) : toolNames(quirk)
     const meant = (expected.calls ?? []).map(({ name, input }) => `${name} ${JSON.stringify(input)}`)
-    for (const effect of EFFECTS) {
+    for (const effect of effects) {
       for (const middleware of [[], [eagerTools()]]) {
         const { executions, messages } = await run(quirk, effect, middleware, { names })
         expect(executions).toEqual(meant)

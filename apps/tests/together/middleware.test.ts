@@ -154,7 +154,7 @@ test('callLimits and eagerTools: the same calls are made, in call order, however
         }
       },
     ),
-    propertyRuns({ small: 10, middle: 16, whole: 3_000 }),
+    propertyRuns({ small: 5, middle: 7, whole: 3_000 }),
   )
 })
 
@@ -261,6 +261,6 @@ test('the standard list has the same outcome with eagerTools and without, whatev
         expect([early.timers, late.timers]).toEqual([0, 0])
       },
     ),
-    propertyRuns({ small: 10, middle: 16, whole: 3_000 }),
+    propertyRuns({ small: 5, middle: 7, whole: 3_000 }),
   )
 })

@@ -194,6 +194,6 @@ test('no request of a random history is refused, on any host (W13, W14, W15, W16
       })
       expect(refused.map(({ title, rule, path, message }) => `${title}: ${rule} ${path} ${message}`)).toEqual([])
     }),
-    propertyRuns({ small: 15, middle: 24, whole: 12_000 / hostedTargets.length }),
+    propertyRuns({ small: 7, middle: 10, whole: 12_000 / hostedTargets.length }),
   )
 })

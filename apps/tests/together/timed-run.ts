@@ -65,13 +65,15 @@ export function toldOfCalls(events: readonly AgentEvent[]): string[] {
   })
 }
 
+const work = z.object({ n: z.number(), ms: z.number().optional(), fails: z.number().optional() })
+
 type Worked = Exclude<Effect, 'reversible'>
 
 function worker(name: string, effect: Worked, note: (n: number) => void): Tool {
   return tool({
     name,
     description: name,
-    input: z.object({ n: z.number(), ms: z.number().optional(), fails: z.number().optional() }),
+    input: work,
     effect,
     async execute({ n, ms = 0, fails = 0 }, { signal, attempt }) {
       note(n)

@@ -214,6 +214,6 @@ test('in any order of the three, and with any faults, the outcome of the run is 
         expect(sent(one).sort()).toEqual(sent(other).sort())
       },
     ),
-    propertyRuns({ small: 10, middle: 16, whole: 3_000 }),
+    propertyRuns({ small: 5, middle: 7, whole: 3_000 }),
   )
 })
