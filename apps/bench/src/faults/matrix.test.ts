@@ -9,7 +9,7 @@ import { FAULTS } from './scripts.ts'
 let cells: readonly FaultCell[] = []
 beforeAll(async () => {
   const variants = VARIANTS.slice(0, sized({ small: 1, middle: 1, whole: 3 }))
-  cells = await faultMatrix({ variants, step: sized({ small: 4, middle: 1, whole: 1 }) })
+  cells = await faultMatrix({ variants, step: sized({ small: 8, middle: 4, whole: 1 }) })
 }, 300_000)
 
 const BREAKS = ['error', 'cut off', 'length', 'content filter', 'refusal', 'abort', 'cancel and resume'].map(
