@@ -29,9 +29,13 @@ const TIME = 30_000
 
 const likely = rules.filter(({ sure }) => sure === 'likely').map(({ id }) => id)
 
-export async function sentBy(run: PeerRun, wire: WireName): Promise<readonly Sent[]> {
+export async function sentBy(
+  run: PeerRun,
+  wire: WireName,
+  inputs: readonly Input[] = INPUTS,
+): Promise<readonly Sent[]> {
   const all: Sent[] = []
-  for (const input of INPUTS) {
+  for (const input of inputs) {
     const send = (url: string, signal: AbortSignal) =>
       run({
         wire,
