@@ -280,10 +280,18 @@ export const SCRIPT: readonly Part[][] = [
 
 const types = dirname(fileURLToPath(import.meta.resolve('@openai/agents-core')))
 
+const sources = new Map<string, ts.SourceFile>()
+
+function sourceOf(file: string): ts.SourceFile {
+  const path = join(types, file)
+  const how = { languageVersion: ts.ScriptTarget.Latest, jsDocParsingMode: ts.JSDocParsingMode.ParseNone }
+  const source = sources.get(path) ?? ts.createSourceFile(path, readFileSync(path, 'utf8'), how)
+  sources.set(path, source)
+  return source
+}
+
 /** The members of a type of the SDK, as its declarations name them. */
 export function membersOf(file: string, name: string): readonly string[] {
-  const path = join(types, file)
-  const source = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest, true)
   const members = new Set<string>()
   const add = (elements: ts.NodeArray<ts.TypeElement>) => {
     for (const { name } of elements) if (name && ts.isIdentifier(name)) members.add(name.text)
@@ -293,7 +301,7 @@ export function membersOf(file: string, name: string): readonly string[] {
     else if (ts.isIntersectionTypeNode(type) || ts.isUnionTypeNode(type)) type.types.forEach(visit)
     else if (ts.isConditionalTypeNode(type)) [type.trueType, type.falseType].forEach(visit)
   }
-  for (const statement of source.statements) {
+  for (const statement of sourceOf(file).statements) {
     if (ts.isInterfaceDeclaration(statement) && statement.name.text === name) add(statement.members)
     if (ts.isTypeAliasDeclaration(statement) && statement.name.text === name) visit(statement.type)
   }
