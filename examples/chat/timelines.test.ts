@@ -71,7 +71,7 @@ test('the line says of each position of the switch what the other one takes (UI2
     const [on, off] = [await timesOf(true, response), await timesOf(false, response)]
     expect([totals(on).other, totals(off).other]).toEqual([totals(off).total, totals(on).total])
   })
-  await fc.assert(property, propertyRuns({ small: 12, middle: 18, whole: 50 }))
+  await fc.assert(property, propertyRuns({ small: 10, middle: 15, whole: 50 }))
 })
 
 test('what a turn took does not contain the time in which it waited for a person (UI2)', async () => {

@@ -24,7 +24,8 @@ const ends: readonly Fault['end'][] = ['reset', 'complete']
 /** Some of the places and ways to cut a response. */
 const cutsOf = (events: number) => {
   const all = ends.flatMap((end) => Array.from({ length: events }, (_, after) => ({ after, end })))
-  return spaced(all, { small: 11, middle: 8, whole: 1 }, 0)
+  const apart = (cuts: number) => Math.ceil(all.length / cuts)
+  return spaced(all, { small: apart(4), middle: apart(6), whole: 1 }, 0)
 }
 
 /** Ids of the first response: of the harness for items of OpenAI Responses, and of the call. */
