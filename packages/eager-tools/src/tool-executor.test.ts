@@ -18,6 +18,7 @@ import {
 import { spanTree } from '@meanwhile/harness/otlp'
 import { played } from '@meanwhile/tests/clock'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
+import { sized } from '@meanwhile/tests/size'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -520,7 +521,8 @@ test('events of a run inside a call do not end the response (H37)', async () => 
 
 test('a burst of events is read completely (H37)', async () => {
   const executor = createToolExecutor({ tools: [] })
-  for (let n = 0; n < 5_000; n++) executor.push({ type: 'text-delta', delta: 'x' })
+  const count = sized({ small: 5_000, middle: 5_000, whole: 20_000 })
+  for (let n = 0; n < count; n++) executor.push({ type: 'text-delta', delta: 'x' })
   const { result } = await executor.finish()
-  expect(result.text).toHaveLength(5_000)
+  expect(result.text).toHaveLength(count)
 })

@@ -162,6 +162,6 @@ test('the host’s input counts, whatever its schema does; above read only a sch
         expect(host.warnings).toEqual(twice === 1 ? ['schema-differs'] : [])
       },
     ),
-    propertyRuns({ small: 25, middle: 40, whole: 20_000 }),
+    propertyRuns({ small: 25, middle: 37, whole: 20_000 }),
   )
 })

@@ -124,7 +124,7 @@ test('a host gets the same results with any stream, and no external call starts 
       await vi.advanceTimersByTimeAsync(200)
       expect(vi.getTimerCount()).toBe(0)
     }),
-    propertyRuns({ small: 50, middle: 125, whole: 100_000 }),
+    propertyRuns({ small: 30, middle: 45, whole: 100_000 }),
   )
 })
 

@@ -282,15 +282,15 @@ const answered = ({ model, tools }: Options, thread_id: string) => {
 }
 
 test('a thread that was paused is resumed after a thousand other threads have got their answers (W47)', async () => {
-  let eagerly: Options | undefined
+  let other: (thread: number) => Promise<unknown> = () => Promise.reject(new Error('there is no agent'))
   const cut = (options: Options) => {
-    eagerly = options
+    other = (thread) => answered(options, `${thread}`)
     return added(ownApproval)(options)
   }
   const go = async (agent: Agent) => {
     const config = { configurable: { thread_id: 'paused' } } as object
     await agent.invoke(human(), config)
-    for (let at = 0; at < 1_000; at++) if (eagerly) await answered(eagerly, `${at}`)
+    for (let thread = 0; thread < 1_000; thread++) await other(thread)
     return shown(await agent.invoke(new Command({ resume: 'yes' }), config))
   }
   const came = await played({ responses: [looks(), answer], go, cut }, true)
