@@ -230,7 +230,7 @@ test('a call is ready with exactly the first needed members, unless a key came t
         expect(types).toEqual(['tool-input-start', ...(sound ? ['tool-input-ready'] : []), ...closes, 'tool-call'])
       },
     ),
-    propertyRuns({ small: 750, middle: 1_200, whole: 100_000 }),
+    propertyRuns({ small: 300, middle: 450, whole: 100_000 }),
   )
 })
 

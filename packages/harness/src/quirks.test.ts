@@ -58,10 +58,12 @@ const SLICES: readonly Slice[] = ['whole', { bytes: 1 }, { random: 7 }]
 const cut = ended.map((quirk, at) => ({ quirk, slices: byTurns(SLICES, { small: 1, middle: 1, whole: 3 }, at) }))
 
 test.for(SLICES)('cut by %o, every quirk has the same bytes', async (slice) => {
+  const changed: Quirk[] = []
   for (const { quirk } of cut.filter(({ slices }) => slices.includes(slice))) {
     const whole = Buffer.concat(await served(quirk, quirkResponse(quirk)))
-    expect(Buffer.concat(await served(quirk, quirkResponse(quirk, { slice })))).toEqual(whole)
+    if (!whole.equals(Buffer.concat(await served(quirk, quirkResponse(quirk, { slice }))))) changed.push(quirk)
   }
+  expect(changed).toEqual([])
 })
 
 const reads = async (quirk: Quirk) => (await served(quirk, quirkResponse(quirk))).map((read) => read.toString())

@@ -173,7 +173,7 @@ test('no body makes the rules throw, whatever is in it (W23)', () => {
     if (typeof from !== 'object' || from === null) return from
     return Object.fromEntries(Object.entries(from).map(([name, child]) => [name, mutated(child)]))
   }
-  for (let i = 0; i < sized({ small: 500, middle: 800, whole: 100_000 }); i++) {
+  for (let i = 0; i < sized({ small: 250, middle: 375, whole: 100_000 }); i++) {
     const wire = pick(WIRE_NAMES)
     const body = i % 2 === 0 ? mutated(soundBody(wire)) : value(6)
     const found = refusals(wire, body, { host: pick(HOSTS), sure: EVERY_SURE })

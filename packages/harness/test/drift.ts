@@ -98,7 +98,10 @@ export function drift(folder: string): readonly string[] {
 }
 
 function membersOf(path: string, interfaces: readonly string[]): ReadonlySet<string> {
-  const source = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.ESNext)
+  const source = ts.createSourceFile(path, readFileSync(path, 'utf8'), {
+    languageVersion: ts.ScriptTarget.ESNext,
+    jsDocParsingMode: ts.JSDocParsingMode.ParseNone,
+  })
   const names = new Set<string>()
   const visit = (node: ts.Node): void => {
     if (ts.isInterfaceDeclaration(node) && interfaces.includes(node.name.text))

@@ -302,7 +302,7 @@ test('however names and arguments are cut and repeated, the calls are those that
         expect(await callsOf(TOOLS, ...list)).toEqual(calls.map(({ name, input }) => [name, input]))
       },
     ),
-    propertyRuns({ small: 16, middle: 40, whole: 50_000 }),
+    propertyRuns({ small: 8, middle: 12, whole: 50_000 }),
   )
 })
 
@@ -408,7 +408,7 @@ test('a call that comes again is one, whatever the limit of its arguments (P3, q
     { index: 2, id: 'a', n: 'f', a: long('z') },
   )
   const inputLimits = { ...DEFAULT_INPUT_LIMITS, characters: 2 * DEFAULT_INPUT_LIMITS.characters }
-  const { message } = await read(chat, [...chunks, chatChunk({}, 'tool_calls')], { inputLimits })
+  const { message } = await readParsed(chat, [...chunks, chatChunk({}, 'tool_calls')], { inputLimits })
   expect(callsOfMessage(message).map(({ id }) => id)).toEqual(['a', 'a_1'])
 })
 

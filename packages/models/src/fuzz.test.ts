@@ -8,7 +8,7 @@ import { requestTo } from '../test/ask.ts'
 import { beginningOf, endingStreams, mutate, mutations, type Stream, streams, withCutNames } from '../test/mutations.ts'
 import { wires } from '../test/wires.ts'
 
-const runs = propertyRuns({ small: 16, middle: 40, whole: 100_000 })
+const runs = propertyRuns({ small: 8, middle: 12, whole: 100_000 })
 
 const toolsOf = (names: readonly string[]) =>
   names.map((name) => ({ name, description: name, inputSchema: { type: 'object', properties: {} } }))

@@ -280,7 +280,7 @@ test('a call that comes again is one, whatever the limit of its input (P3, qA18)
   const long = (more: string) => `{"x":"${'y'.repeat(DEFAULT_INPUT_LIMITS.characters)}${more}"}`
   const events = ['', '', 'z'].flatMap((more, at) => [called(at, 'a'), input(at, long(more)), stop(at)])
   const inputLimits = { ...DEFAULT_INPUT_LIMITS, characters: 2 * DEFAULT_INPUT_LIMITS.characters }
-  const { message } = await read(claude, [begin, ...events, ...end('tool_use')], { inputLimits })
+  const { message } = await readParsed(claude, [begin, ...events, ...end('tool_use')], { inputLimits })
   expect(callsOf(message).map(({ id }) => id)).toEqual(['a', 'a_1'])
 })
 

@@ -551,7 +551,7 @@ test('arguments longer than the default limit are passed on once (qR9)', async (
   const pieces = [text.slice(0, -9), text.slice(-9, -3), text.slice(-3)].map((piece) => argumentsAt(0, 'delta', piece))
   const events = [added(0, fc1), ...pieces, done(0, { ...fc1, arguments: text }), completed]
   const inputLimits = { ...DEFAULT_INPUT_LIMITS, characters: 2 * DEFAULT_INPUT_LIMITS.characters }
-  const asked = await read(responses, events, { inputLimits })
+  const asked = await readParsed(responses, events, { inputLimits })
   const deltas = asked.events.flatMap((event) => (event.type === 'tool-input-delta' ? event.delta.length : []))
   expect(deltas.reduce((sum, length) => sum + length)).toBe(text.length)
 })

@@ -1,5 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { ModelError } from '@meanwhile/core'
+import { byTurns } from '@meanwhile/tests/size'
 import OpenAI, { AzureOpenAI } from 'openai'
 import { expect, test } from 'vitest'
 import { ask, failureOf } from '../test/ask.ts'
@@ -28,17 +29,20 @@ function nested(key: string): string {
   return `${`{"${key}":`.repeat(50_000)}1${'}'.repeat(50_000)}`
 }
 
+const STATUSES = [
+  [500, true],
+  [429, true],
+  [400, false],
+] as const
+
 const LISTS = '['.repeat(50_000) + ']'.repeat(50_000)
 
 test.each(MODELS)(
   '%s: an HTTP error whose body is nested 50,000 levels deep keeps its status (A19, P12)',
   async (_, model) => {
-    for (const body of [nested('a'), nested('error'), nested('detail'), `{"error":${LISTS}}`, `{"detail":${LISTS}}`]) {
-      for (const [status, retryable] of [
-        [500, true],
-        [429, true],
-        [400, false],
-      ] as const) {
+    const bodies = [nested('a'), nested('error'), nested('detail'), `{"error":${LISTS}}`, `{"detail":${LISTS}}`]
+    for (const [at, body] of bodies.entries()) {
+      for (const [status, retryable] of byTurns(STATUSES, { small: 1, middle: 1, whole: 3 }, at)) {
         const failure = await failureOf(ask(model(answering(status, body))))
         expect(failure).toBeInstanceOf(ModelError)
         expect(failure).toMatchObject({ status, retryable, message: expect.stringContaining('nested too deeply') })

@@ -1,4 +1,4 @@
-/** A response that its client has parsed, for tests of growth: most of the time of others goes into HTTP, bytes and JSON. */
+/** A response that its client has parsed, for tests of many or long chunks: most of their time would go into HTTP, bytes and JSON. */
 
 import type Anthropic from '@anthropic-ai/sdk'
 import type { Model, ModelRequest } from '@meanwhile/core'

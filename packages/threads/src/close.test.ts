@@ -1,5 +1,6 @@
 import { call, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { createAgent, interrupt, type ModelRequest, tool } from '@meanwhile/core'
+import { sized } from '@meanwhile/tests/size'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { all, shown } from '../test/chat.ts'
@@ -22,6 +23,9 @@ function late(shared: ThreadStore, ms: () => number, written = () => {}): Thread
 const slowly = () => respond(...Array.from({ length: 40 }, (_, n) => [say(`w${n} `), wait(25)]).flat())
 
 const agent = () => createAgent({ model: scriptedModel(Array.from({ length: 20 }, () => slowly)) })
+
+/** Milliseconds between two of the times that are tried. What happens takes 20 ms or a multiple: 15 ms try the same places of it, in other rounds. */
+const STEP = sized({ small: 15, middle: 15, whole: 5 })
 
 test('close resolves when all writes are done, and a write that has begun before it does not renew the lease (TH6)', async () => {
   const shared = memoryThreads()
@@ -107,7 +111,7 @@ test('close waits for a takeover that watch has begun, and gives up its turn (TH
 test('closed threads begin neither the next turn of the queue nor the turn of a new message (TH6)', async () => {
   // At one of these times the first turn is about to end, and its end would begin the second.
   const counts = new Set<number>()
-  for (let ms = 80; ms < 150; ms += 5) {
+  for (let ms = 80; ms < 150; ms += STEP) {
     const shared = memoryThreads()
     const model = scriptedModel([respond(say('a'), wait(100)), respond(say('b'))])
     const threads = createThreads({ agent: createAgent({ model }), store: late(shared, () => 20), lease: LEASE })
@@ -140,7 +144,7 @@ test('at whichever time a turn with a question is stopped, it ends as stopped, a
     execute: () => interrupt('Really?'),
   })
   const counts = new Set<number>()
-  for (let ms = 0; ms < 300; ms += 5) {
+  for (let ms = 0; ms < 300; ms += STEP) {
     const model = scriptedModel([respond(wait(40), say('I ask.'), wait(60), call('ask'))])
     const store = late(memoryThreads(), () => 20)
     const threads = createThreads({ agent: createAgent({ model, tools: [ask] }), store, lease: LEASE })

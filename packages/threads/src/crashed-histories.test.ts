@@ -8,8 +8,8 @@ import { sqliteThreads } from './sqlite.ts'
 useFakeTime()
 
 const STORES = [
-  { store: 'memory', open: memoryThreads, every: sized({ small: 8, middle: 4, whole: 1 }) },
-  { store: 'sqlite', open: () => sqliteThreads(':memory:'), every: sized({ small: 24, middle: 12, whole: 1 }) },
+  { store: 'memory', open: memoryThreads, every: sized({ small: 12, middle: 8, whole: 1 }) },
+  { store: 'sqlite', open: () => sqliteThreads(':memory:'), every: sized({ small: 24, middle: 16, whole: 1 }) },
 ]
 
 const CASES = STORES.flatMap((one) => Object.entries(REQUESTS).map(([what, requests]) => ({ ...one, what, requests })))

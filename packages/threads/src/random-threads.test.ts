@@ -11,7 +11,7 @@ test('after any sequence of requests and crashes, the history is valid, no messa
     newStore: async () => memoryThreads(),
     pass: async (ms) => void (await vi.advanceTimersByTimeAsync(ms)),
     found: FOUND.memory,
-    runs: propertyRuns({ small: 4, middle: 8, whole: 5_000 }),
+    runs: propertyRuns({ small: 4, middle: 6, whole: 5_000 }),
   })
   await expect(checked).resolves.toBeUndefined()
 })
@@ -21,7 +21,7 @@ test('the same holds where a turn waits until the turns of other threads have en
     newStore: async () => memoryThreads(),
     pass: async (ms) => void (await vi.advanceTimersByTimeAsync(ms)),
     found: [],
-    runs: propertyRuns({ small: 2, middle: 4, whole: 1_000 }),
+    runs: propertyRuns({ small: 1, middle: 2, whole: 1_000 }),
     isCrowded: true,
   })
   await expect(checked).resolves.toBeUndefined()

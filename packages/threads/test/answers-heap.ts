@@ -9,7 +9,7 @@ import { createThreads, memoryThreads } from '../src/index.ts'
 const { turns, letters }: { readonly turns: number; readonly letters: number } = workerData
 
 async function heap(): Promise<number> {
-  for (let round = 0; round < 8; round++) {
+  for (let round = 0; round < 3; round++) {
     await new Promise((resolve) => setTimeout(resolve, 5))
     collectGarbage()
   }

@@ -25,7 +25,9 @@ export function checkedCheckpoints(store: ThreadStore): CheckedCheckpoints {
     const loaded = await store.checkpoints.load(id)
     // While this one was read, another change may have saved the next one or deleted them all.
     const known = [...before, ...(saved.get(id) ?? [])]
-    if (loaded !== undefined && !known.some((one) => isDeepStrictEqual(one, loaded))) faults.push({ id, loaded })
+    // It is nearly always the latest.
+    const isKnown = known.findLast((one) => isDeepStrictEqual(one, loaded)) !== undefined
+    if (loaded !== undefined && !isKnown) faults.push({ id, loaded })
   }
   return {
     faults,

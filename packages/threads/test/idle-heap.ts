@@ -1,6 +1,6 @@
 /**
  * In its own thread: measures by how many bytes the heap grows with each block of threads that have become idle, and by how many timers all
- * of them. `block`: how many threads run between two measurements. `blocks`: how many are measured, after one more.
+ * of them. `block`: how many threads run between two measurements. `blocks`: how many are measured. `before`: how many run before them.
  */
 
 import { parentPort, workerData } from 'node:worker_threads'
@@ -17,10 +17,11 @@ export interface IdleHeap {
   readonly listed: number
 }
 
-const { block, blocks }: { readonly block: number; readonly blocks: number } = workerData
+const { block, blocks, before }: { readonly block: number; readonly blocks: number; readonly before: number } =
+  workerData
 
 async function heap(): Promise<number> {
-  for (let round = 0; round < 8; round++) {
+  for (let round = 0; round < 3; round++) {
     await new Promise((resolve) => setTimeout(resolve, 5))
     collectGarbage()
   }
@@ -43,11 +44,11 @@ async function play(from: number, to: number): Promise<void> {
   }
 }
 
-await play(0, block)
+await play(0, before * block)
 let last = await heap()
 const timersBefore = timers()
 const growths: number[] = []
-for (let from = block; from <= blocks * block; from += block) {
+for (let from = before * block; from < (before + blocks) * block; from += block) {
   await play(from, from + block)
   const now = await heap()
   growths.push(now - last)

@@ -81,7 +81,7 @@ async function expectCards(page: Page, chat: Handler, threads: Threads): Promise
 }
 
 const orders = fc.array(fc.nat({ max: 9 }), { maxLength: 4 })
-const RUNS = propertyRuns({ small: 3, middle: 8, whole: 3_000 })
+const RUNS = propertyRuns({ small: 2, middle: 3, whole: 3_000 })
 
 test('in useChat the input on a card is that of the question, exactly it runs after allow, and after edit the edited one runs and is shown, live and loaded again (W49, AG7, AG9)', async () => {
   await fc.assert(

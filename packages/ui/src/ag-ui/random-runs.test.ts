@@ -280,6 +280,6 @@ test('whatever happens during a run, the client has the messages of the thread w
       }
       await world.end()
     }),
-    propertyRuns({ small: 4, middle: 10, whole: 5_000 }),
+    propertyRuns({ small: 2, middle: 3, whole: 5_000 }),
   )
 }, 120_000)

@@ -184,6 +184,6 @@ test('whatever happens in between, a browser ends up with the messages of the th
       }
       await threads.close()
     }),
-    propertyRuns({ small: 5, middle: 12, whole: 5_000 }),
+    propertyRuns({ small: 3, middle: 4, whole: 5_000 }),
   )
 })
