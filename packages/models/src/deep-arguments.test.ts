@@ -1,4 +1,5 @@
 import { createAgent, type Model, type Tool, textOf, tool } from '@meanwhile/core'
+import { sized } from '@meanwhile/tests/size'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { handMade } from '../test/ai-sdk.ts'
@@ -59,8 +60,11 @@ const models: Readonly<Record<string, (levels: number) => Model>> = {
   },
 }
 
+/** More than the stack has room for. */
+const DEEPEST = sized({ small: 30_000, middle: 30_000, whole: 100_000 })
+
 const cases = Object.keys(models).flatMap((name) =>
-  [512, 513, 5_000, 100_000].flatMap((levels) =>
+  [512, 513, 5_000, DEEPEST].flatMap((levels) =>
     [512, Number.POSITIVE_INFINITY].map((depth) => ({ name, levels, depth })),
   ),
 )

@@ -18,7 +18,9 @@ import { chatHost, gemini, kimi } from '../test/hosts.ts'
 import { realModels } from '../test/real-models.ts'
 import { chat, claude, responses, type TestWire, wires } from '../test/wires.ts'
 import { aiSdk } from './ai-sdk.ts'
+import { targetOf } from './families.ts'
 import { jsonSchemaFormat } from './output-schema.ts'
+import { inputSchema as schemaFor } from './tool-schema.ts'
 
 const stop = [{ type: 'finish', finishReason: 'stop', usage: { inputTokens: 1, outputTokens: 1 } }] as const
 
@@ -100,13 +102,15 @@ test('a root that many alternatives refer to is read once (W17)', async () => {
 })
 
 test('four times as many alternatives at the root take about four times as long (W17)', async () => {
+  const target = targetOf('openai-chat', { provider: 'openai', id: 'm' })
   await expectLinear(1_000, (count) => {
     const anyOf = Array.from({ length: count }, (_, n) => ({
       type: 'object',
       properties: { kind: { const: `kind ${n}` }, [`m${n}`]: {} },
       required: ['kind', `m${n}`],
     }))
-    return bodyOf(chat, { tools: [{ name: 'f', description: 'd', inputSchema: { anyOf } }] }, undefined, false)
+    const { properties } = schemaFor(defined({ anyOf }), target)
+    expect(Object.keys(Object(properties))).toHaveLength(count + 1)
   })
 })
 
@@ -284,7 +288,7 @@ test('keys that Anthropic rejects have other names on the wire, and their own in
 })
 
 test('long names that begin alike get their names on the wire in linear time (W17)', async () => {
-  await expectLinear(1_000, async (count) => {
+  await expectLinear(500, async (count) => {
     const keys = Array.from({ length: count }, (_, i) => `$${'x'.repeat(70)}${i}`)
     const inputSchema = { type: 'object', properties: Object.fromEntries(keys.map((key) => [key, {}])) }
     const sent = schemaIn(await bodyOf(claude, { tools: [{ name: 'f', description: 'd', inputSchema }] }))

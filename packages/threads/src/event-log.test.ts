@@ -215,7 +215,7 @@ test('a run waits for a slow store, so that the number of unstored events stays 
       options,
     )
   }
-  const agent = createAgent({ model: scriptedModel([words(5_000, 1)]) })
+  const agent = createAgent({ model: scriptedModel([words(2_500, 1)]) })
   const threads = createThreads({ agent, store: { ...plain, change } })
   const turn = await threads.send('t', 'go')
   await vi.advanceTimersByTimeAsync(60_000)
