@@ -1,5 +1,6 @@
 import { call, fail, respond, type ScriptedResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { createAgent, interrupt, type Middleware, type ModelRequest, tool } from '@meanwhile/core'
+import { byTurns, sized } from '@meanwhile/tests/size'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { all, shown, until } from '../test/chat.ts'
@@ -291,7 +292,7 @@ test('at whichever write a process dies after it has accepted a steering message
     messages.at(-1)?.content === 'go' ? respond(call('look')) : respond(say('a'), wait(60), say('b'))
   let joins = 0
   for (let writes = 0; writes < 12; writes++) {
-    for (const ms of [0, 1, 30, 70]) {
+    for (const ms of byTurns([0, 1, 30, 70], { small: 2, middle: 3, whole: 4 }, writes)) {
       const { first, second } = two(script)
       await first.threads.send('t', 'go', { messageId: 'go' })
       await first.threads.send('t', 'and more', { messageId: 'more', whenBusy: 'steer' })
@@ -312,7 +313,7 @@ test('at whichever write a process dies after it has accepted a steering message
       if (turns.length === 1) joins++
     }
   }
-  expect(joins).toBeGreaterThan(8)
+  expect(joins).toBeGreaterThan(sized({ small: 4, middle: 6, whole: 8 }))
 })
 
 test('a steering message that readers have received and no checkpoint has is sent to the run again (TH1, TH6)', async () => {
