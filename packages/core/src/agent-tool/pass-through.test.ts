@@ -208,7 +208,7 @@ test('a `wrapAgent` that only passes on changes no question, no event and no res
       const without = await traceOf(program, { outer: false, inner: false })
       expect(await traceOf(program, wraps)).toEqual(without)
     }),
-    propertyRuns({ small: 5, middle: 12, whole: 2_000 }),
+    propertyRuns({ small: 3, middle: 4, whole: 2_000 }),
   )
 })
 

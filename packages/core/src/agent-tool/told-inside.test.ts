@@ -203,7 +203,7 @@ test('whenever a run is closed, cancelled or aborted, what the model reads next 
       const read = readBy(messages)
       for (const what of new Set(journal)) expect([what, read.split(what).length - 1, read]).toEqual([what, 1, read])
     }),
-    propertyRuns({ small: 10, middle: 25, whole: 20_000 }),
+    propertyRuns({ small: 6, middle: 9, whole: 20_000 }),
   )
 })
 

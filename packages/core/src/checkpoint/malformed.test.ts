@@ -28,7 +28,7 @@ function placesIn(value: unknown, path: readonly string[] = []): (readonly strin
 const kindOf = (value: unknown) => (value === null ? 'null' : Array.isArray(value) ? 'list' : typeof value)
 
 /** Of this many changed members one is tried. */
-const EVERY = sized({ small: 32, middle: 16, whole: 1 })
+const EVERY = sized({ small: 64, middle: 48, whole: 1 })
 
 const OTHERS: readonly unknown[] = [null, 7, 'x', true, [], [null], {}, undefined]
 

@@ -10,7 +10,7 @@ import { StandingClock } from '../../test/standing-clock.ts'
 const clock = new StandingClock()
 
 /** Of this many checkpoints one is resumed. */
-const EVERY = sized({ small: 25, middle: 10, whole: 1 })
+const EVERY = sized({ small: 50, middle: 35, whole: 1 })
 
 beforeEach(() => clock.install())
 

@@ -72,7 +72,7 @@ test('questions of different runs and calls have different ids of letters, digit
         for (const id of ids) expect(id).toMatch(/^interrupt_\w+$/)
       },
     ),
-    propertyRuns({ small: 15, middle: 24, whole: 5_000 }),
+    propertyRuns({ small: 8, middle: 12, whole: 5_000 }),
   )
 })
 

@@ -125,7 +125,7 @@ test('however long each save takes, there is one at a time, and a call that is n
       expect(most).toBe(1)
       expect(result?.messages.flatMap((message) => (message.role === 'tool' ? [message.output] : []))).toEqual(ids)
     }),
-    propertyRuns({ small: 12, middle: 19, whole: 10_000 }),
+    propertyRuns({ small: 6, middle: 9, whole: 10_000 }),
   )
 })
 

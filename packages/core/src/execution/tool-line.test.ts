@@ -1,5 +1,6 @@
 import { call, collect, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
+import { sized } from '@meanwhile/tests/size'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
@@ -96,8 +97,11 @@ const stops: Readonly<Record<string, (run: AgentRun, controller: AbortController
   'has its run cancelled': (run) => run.cancel(),
 }
 
+/** The promise turns between two of these. */
+const BETWEEN = sized({ small: 3, middle: 2, whole: 1 })
+
 /** The number of turns after the slot comes free. */
-const TURNS = Array.from({ length: 25 }, (_, turns) => turns)
+const TURNS = Array.from({ length: Math.ceil(25 / BETWEEN) }, (_, n) => n * BETWEEN)
 
 /** What begins when a call whose turn has come is stopped this many turns later, while another one waits for the same tool. */
 async function stoppedAfter(

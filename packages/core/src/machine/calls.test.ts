@@ -175,7 +175,7 @@ function told(
 test('no fact throws, in any order, over the whole table (MA10)', () => {
   fc.assert(
     fc.property(aTable, (given) => told(given, (calls) => expect(calls.made).toBeGreaterThanOrEqual(calls.all.size))),
-    propertyRuns({ small: 100, middle: 160, whole: 20_000 }),
+    propertyRuns({ small: 40, middle: 60, whole: 20_000 }),
   )
 })
 
@@ -190,7 +190,7 @@ test('the number of taken slots equals a recount, and call order contains each c
         expect(calls.order.filter((number) => !outer.some((call) => call.number === number))).toEqual([])
       }),
     ),
-    propertyRuns({ small: 100, middle: 160, whole: 20_000 }),
+    propertyRuns({ small: 40, middle: 60, whole: 20_000 }),
   )
 })
 
@@ -207,7 +207,7 @@ test('the number of slots that the inner calls of one maker hold equals a recoun
         )
       }),
     ),
-    propertyRuns({ small: 100, middle: 160, whole: 20_000 }),
+    propertyRuns({ small: 40, middle: 60, whole: 20_000 }),
   )
 })
 
@@ -220,7 +220,7 @@ test('no execution passes a gate without a free slot of the run (MA1, MA12)', ()
         expect(calls.slotsTaken).toBeLessThanOrEqual(Math.max(calls.limit, slotsTaken))
       }),
     ),
-    propertyRuns({ small: 100, middle: 160, whole: 20_000 }),
+    propertyRuns({ small: 40, middle: 60, whole: 20_000 }),
   )
 })
 
@@ -278,7 +278,7 @@ test('calls that are past leave nothing in the table: no state, no place, no cou
         expect([...calls.waiting].filter(({ call }) => !calls.all.has(call))).toEqual([])
       }),
     ),
-    propertyRuns({ small: 100, middle: 160, whole: 20_000 }),
+    propertyRuns({ small: 40, middle: 60, whole: 20_000 }),
   )
 })
 

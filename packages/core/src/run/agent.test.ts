@@ -357,7 +357,7 @@ test('an agent cannot be changed, and a hook cannot change its tools (A4)', asyn
   expect((await agent.run('Hi')).text).toBe('no')
 })
 
-test('100 parallel runs of one agent keep their own history, steps, usage and run-local values (A4)', async () => {
+test('40 parallel runs of one agent keep their own history, steps, usage and run-local values (A4)', async () => {
   vi.useFakeTimers()
   const own = runLocal(() => ({ calls: 0 }))
   const count = tool({
@@ -378,9 +378,9 @@ test('100 parallel runs of one agent keep their own history, steps, usage and ru
     const pause = wait((n * 13) % 29)
     return asked < n % 5 ? respond(pause, call('count', { n }), usage) : respond(pause, say(`I am ${n}.`), usage)
   }
-  const model = scriptedModel(Array.from({ length: 300 }, () => reply))
+  const model = scriptedModel(Array.from({ length: 120 }, () => reply))
   const agent = createAgent({ model, tools: [count] })
-  const running = Promise.all(Array.from({ length: 100 }, (_, n) => agent.run(String(n))))
+  const running = Promise.all(Array.from({ length: 40 }, (_, n) => agent.run(String(n))))
   await vi.advanceTimersByTimeAsync(1_000)
   const results = await running
 

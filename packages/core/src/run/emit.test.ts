@@ -1,4 +1,5 @@
 import { call, collect, respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -353,6 +354,8 @@ test('a discarded call emits nothing more (D7)', async () => {
   ])
 })
 
+const paused = z.object({ pauses: z.array(z.number()) })
+
 test('whatever runs in parallel, the reader receives the events in the order in which they happened (D6)', async () => {
   const pauses = fc.array(fc.integer({ min: 0, max: 4 }), { maxLength: 6 })
   await fc.assert(
@@ -375,7 +378,7 @@ test('whatever runs in parallel, the reader receives the events in the order in 
         const busy = tool({
           name: 'busy',
           description: 'Emits',
-          input: z.object({ pauses: z.array(z.number()) }),
+          input: paused,
           async execute({ pauses }, { run }) {
             emit(run as Run, 'busy')
             for (const pause of pauses) {
@@ -421,6 +424,6 @@ test('whatever runs in parallel, the reader receives the events in the order in 
         } else expect(seen).toEqual(all)
       },
     ),
-    { numRuns: 60 },
+    propertyRuns({ small: 20, middle: 30, whole: 60 }),
   )
 })

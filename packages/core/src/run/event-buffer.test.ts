@@ -1,4 +1,5 @@
 import { call, collect, respond, type ScriptStep, say, scriptedModel, think } from '@meanwhile/assemble/testing'
+import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -384,7 +385,7 @@ test('whenever its reader looks, no buffer loses, doubles or reorders more than 
         expect(ofCall(squeezed).at(-1)).toMatchObject({ progress: 1 })
       }
     }),
-    { numRuns: 60 },
+    propertyRuns({ small: 20, middle: 30, whole: 60 }),
   )
 })
 

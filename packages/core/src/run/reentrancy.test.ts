@@ -222,7 +222,7 @@ const FOUND: readonly Scenario[] = [
 
 test('called back in the same turn in which it does something, a run makes no call twice and loses none, nor their inner calls, reports each once, ends, and leaves nothing behind (A14, A23, A25, B6, H26, I4, K4 to K15, L3, L7, L20, L21, P5, P7, P8, P22, MA14, MA20)', async () => {
   await fc.assert(fc.asyncProperty(scenarios, check), {
-    ...propertyRuns({ small: 10, middle: 25, whole: 50_000 }),
+    ...propertyRuns({ small: 6, middle: 9, whole: 50_000 }),
     examples: FOUND.map((one) => [one]),
   })
 })

@@ -8,7 +8,7 @@ import { type AgentOptions, type CheckpointStore, createAgent, memoryStore, tool
 
 // Very large runs: nothing is lost, mixed up or made twice.
 
-const COUNT = sized({ small: 200, middle: 320, whole: 1_000 })
+const COUNT = sized({ small: 100, middle: 150, whole: 1_000 })
 const numbers = Array.from({ length: COUNT }, (_, n) => n)
 
 beforeEach(() => {
@@ -70,7 +70,7 @@ test.each<[string, 'look' | 'send' | 'write', number, Omit<AgentOptions, 'model'
   ['one after the other', 'send', 1, { toolConcurrency: 1 }],
   ['into a slow store', 'send', COUNT, { checkpoints: slowStore() }],
 ])(
-  'hundreds of calls in a step, %s: each is made once, and has its result in call order (A14, H26, I7, MA12)',
+  'very many calls in a step, %s: each is made once, and has its result in call order (A14, H26, I7, MA12)',
   async (_, name, most, options) => {
     const { executions, work, tools } = workshop()
     const step = respond(...numbers.map((n) => call(name, { n }, { id: `c${n}` })))
@@ -89,7 +89,7 @@ test.each<[string, Omit<AgentOptions, 'model'>]>([
   ['without early calls', {}],
   ['with early calls', { middleware: [early] }],
 ])(
-  'hundreds of steps with a call each, %s: each call is made once, in order, and has its result in its step (A7, A9, A14, H26, MA12)',
+  'very many steps with a call each, %s: each call is made once, in order, and has its result in its step (A7, A9, A14, H26, MA12)',
   async (_, options) => {
     const { executions, tools } = workshop()
     const steps = numbers.map((n) => respond(call('look', { n }, { id: `c${n}` })))

@@ -230,7 +230,7 @@ test.for([
   })
 })
 
-test.for([nested(600), nested(100_000), ring, 5n])(
+test.for([nested(600), nested(20_000), ring, 5n])(
   'a history that cannot be written is refused (P11, A5)',
   async (input) => {
     const agent = createAgent({ model: scriptedModel([respond(say('Hi'))]) })
@@ -250,7 +250,7 @@ test.for([nested(600), nested(100_000), ring, 5n])(
 
 test('a final answer of any depth is not an answer that fits (P11, M14)', async () => {
   const answers = [JSON.stringify({ text: 'Hi' })].map((text) => respond(say(text)))
-  const deep = `{"text":${'['.repeat(100_000)}${']'.repeat(100_000)}}`
+  const deep = `{"text":${'['.repeat(20_000)}${']'.repeat(20_000)}}`
   const model = scriptedModel([respond(say(deep, { deltas: 5 })), ...answers], { structuredOutput: true })
   const output = z.looseObject({ text: z.any() })
   const { result, events } = await collect(createAgent({ model, output, checkpoints: memoryStore() }).stream('Go'))
