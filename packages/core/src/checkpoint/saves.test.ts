@@ -1,4 +1,5 @@
 import { call, collect, respond, type ScriptedResponse, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
+import { sized } from '@meanwhile/tests/size'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../../test/clock.ts'
@@ -220,7 +221,7 @@ test.each(['aborted', 'cancelled', 'failing'])(
 )
 
 test.each(['read', 'external'] as const)(
-  'a step with 250 calls that are %s is saved at most 40 times (W33)',
+  'a step with very many calls that are %s is saved at most 40 times (W33)',
   async (effect) => {
     vi.useRealTimers()
     const { store, saves } = storeThat()
@@ -231,7 +232,7 @@ test.each(['read', 'external'] as const)(
       effect,
       execute: async () => 'x',
     })
-    const calls = Array.from({ length: 250 }, (_, n) => call('many', { n }))
+    const calls = Array.from({ length: sized({ small: 250, middle: 1_000, whole: 1_000 }) }, (_, n) => call('many', { n }))
     const { agent } = agentOf([respond(...calls), respond(say('Done'))], { checkpoints: store, tools: [many] })
     expect((await agent.run('Go')).text).toBe('Done')
     expect(saves.length).toBeLessThanOrEqual(40)

@@ -224,7 +224,7 @@ test.for<readonly [what: string, job: Job, options: { readonly innerConcurrency?
     { writes: ['k'], makes: [made('i', { writes: ['k'], ms: 0 })] },
     {},
   ],
-])('many calls of one maker %s do not examine each other repeatedly (Q8, Q10)', async ([_, job, options]) => {
+])('each of many calls of one maker %s ends (Q8, Q10)', async ([_, job, options]) => {
   const { log, work } = workshop()
   const makes = Array.from({ length: MANY }, (_, n) => made(`inner ${n}`, { ...job, ms: 0 }))
   const result = await run([['maker', { makes, ms: 0 }]], work, options)
