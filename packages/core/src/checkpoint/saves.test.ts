@@ -232,7 +232,9 @@ test.each(['read', 'external'] as const)(
       effect,
       execute: async () => 'x',
     })
-    const calls = Array.from({ length: sized({ small: 250, middle: 1_000, whole: 1_000 }) }, (_, n) => call('many', { n }))
+    const calls = Array.from({ length: sized({ small: 250, middle: 1_000, whole: 1_000 }) }, (_, n) =>
+      call('many', { n }),
+    )
     const { agent } = agentOf([respond(...calls), respond(say('Done'))], { checkpoints: store, tools: [many] })
     expect((await agent.run('Go')).text).toBe('Done')
     expect(saves.length).toBeLessThanOrEqual(40)
