@@ -187,18 +187,26 @@ test('batches of an earlier attempt are refused once a later one has written, an
   await first.start('clerk', 'Go', { id: 'run' })
   const dying = taken[0]?.('run')
   await sleeps
+  const revision = async () => (await store.load('run'))?.revision
+  const before = await revision()
   const healthy = taken[1]?.('run')
-  // In the middle of the second worker's events.
-  await new Promise((resolve) => setTimeout(resolve, 150))
+  // In the middle of the second worker's events, after its first save.
+  await expect.poll(attempts).toContain(2)
+  await expect.poll(revision).not.toBe(before)
   wake()
   await expect(dying).rejects.toMatchObject({ name: 'CheckpointConflictError' })
   await healthy
   const { messages } = await second.result('run')
   expect(fold(await all(second.events('run')))).toEqual(messages)
-  const { rows } = await here.pool.query(`SELECT attempt FROM ${here.schema}.events ORDER BY seq`)
-  const attempts = rows.map(({ attempt }) => attempt)
-  expect(attempts).toEqual(attempts.toSorted((a, b) => a - b))
+  const written = await attempts()
+  expect(written).toEqual(written.toSorted((a, b) => a - b))
   expect(await second.get('run')).toMatchObject({ status: 'completed', attempts: 2 })
+
+  /** The attempt that wrote each event. */
+  async function attempts(): Promise<readonly number[]> {
+    const { rows } = await here.pool.query(`SELECT attempt FROM ${here.schema}.events ORDER BY seq`)
+    return rows.map(({ attempt }) => attempt)
+  }
 })
 
 test('events that cannot be written are lost to readers, and do not affect the run (DU13)', async () => {
