@@ -3,7 +3,6 @@
 /** Work in which everything looks at everything takes 16 times as long with four times as many. */
 const TIMES = 4
 const MOST = 8
-const MOST_WITH_PASSES = 13
 
 const TRIES = 9
 
@@ -14,21 +13,12 @@ const TRIES = 9
  * to grow.
  */
 export async function expectLinear(count: number, work: (count: number) => unknown): Promise<void> {
-  await expectAtMost(MOST, count, work)
-}
-
-/** The same for work that also passes over all of its parts for each of them, which takes a small part of the time: 13 times in place of eight. */
-export async function expectAlmostLinear(count: number, work: (count: number) => unknown): Promise<void> {
-  await expectAtMost(MOST_WITH_PASSES, count, work)
-}
-
-async function expectAtMost(most: number, count: number, work: (count: number) => unknown): Promise<void> {
   let few = Number.POSITIVE_INFINITY
   let many = Number.POSITIVE_INFINITY
   for (let tries = 0; tries < TRIES; tries++) {
     many = Math.min(many, await cpuOf(work, count * TIMES))
     few = Math.min(few, await cpuOf(work, count), await cpuOf(work, count))
-    if (many < most * few) return
+    if (many < MOST * few) return
   }
   throw new Error(`${TIMES} times as many took ${(many / few).toFixed(1)} times as long`)
 }

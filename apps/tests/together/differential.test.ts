@@ -140,9 +140,9 @@ function stands({ expected }: Quirk): boolean {
   return expected.finishReason === 'stop' || expected.finishReason === 'tool-calls'
 }
 
-/** In small runs each with two of the effects, by turns. */
+/** Each with two of the effects, by turns; in whole runs with all. */
 const withEffects = (some: readonly Quirk[]) =>
-  some.map((quirk, at) => ({ ...quirk, effects: byTurns(EFFECTS, { small: 2, middle: 2, whole: 4 }, 2 * at) }))
+  some.map((quirk, at) => ({ ...quirk, effects: byTurns(EFFECTS, { small: 2, middle: 2, whole: 4 }, at) }))
 
 const restarts = withEffects(quirks.filter(({ id }) => id === 'T14'))
 

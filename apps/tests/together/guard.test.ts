@@ -319,7 +319,7 @@ const WORDS = 'The quick brown fox jumps over the lazy dog and goes on and on un
 )
 
 test('a forbidden word at any place ends the run: nothing of its block is shown, and no call of its response counts (GD13)', async () => {
-  for (const at of spaced([...WORDS.keys(), WORDS.length], { small: 5, middle: 4, whole: 1 }, 0))
+  for (const at of [...spaced([...WORDS.keys()], { small: 5, middle: 4, whole: 1 }, 0), WORDS.length])
     for (const callsFirst of [true, false]) {
       const text = WORDS.toSpliced(at, 0, ...(at < WORDS.length ? ['SECRET'] : [])).join(' ')
       const journal = new Journal()

@@ -187,12 +187,12 @@ test('batches of an earlier attempt are refused once a later one has written, an
   await first.start('clerk', 'Go', { id: 'run' })
   const dying = taken[0]?.('run')
   await sleeps
-  const revision = async () => (await store.load('run'))?.revision
-  const before = await revision()
+  const stored = async () => JSON.stringify(await store.load('run'))
+  const before = await stored()
   const healthy = taken[1]?.('run')
   // In the middle of the second worker's events, after its first save.
   await expect.poll(attempts).toContain(2)
-  await expect.poll(revision).not.toBe(before)
+  await expect.poll(stored).not.toBe(before)
   wake()
   await expect(dying).rejects.toMatchObject({ name: 'CheckpointConflictError' })
   await healthy

@@ -1,10 +1,13 @@
 /** Times on the fake clock. */
 
 import { played } from '@meanwhile/tests/clock'
+import { sized } from '@meanwhile/tests/size'
 
-/** The times at which something happens in a test that waits for 5 ms each time, and one between every two of them. */
-export const moments = (until: number): readonly number[] =>
-  Array.from({ length: until + 1 }, (_, at) => at).filter((at) => at % 5 === 0 || at % 5 === 2)
+/** The times at which something happens in a test that waits for 5 ms each time, and one between every two of them; in whole runs all between. */
+export const moments = (until: number): readonly number[] => {
+  const between = sized({ small: 1, middle: 1, whole: 4 })
+  return Array.from({ length: until + 1 }, (_, at) => at).filter((at) => at % 5 <= between)
+}
 
 /** How many milliseconds the work took. */
 export async function timeOf(work: Promise<unknown>): Promise<number> {

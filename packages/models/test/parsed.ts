@@ -8,7 +8,16 @@ import { anthropic } from '../src/anthropic.ts'
 import { openai } from '../src/openai.ts'
 import { type Asked, ask } from './ask.ts'
 
-/** A model whose client streams these chunks. */
+/** The response read from these chunks of a wire. */
+export function readParsed(
+  wire: { readonly name: WireName },
+  chunks: readonly object[],
+  request: Partial<ModelRequest> = {},
+): Promise<Asked> {
+  return ask(MODELS[wire.name](chunks), request)
+}
+
+/** By wire, a model whose client streams these chunks. */
 const MODELS: Readonly<Record<WireName, (chunks: readonly object[]) => Model>> = {
   'openai-chat': (chunks) => openai({ client: openaiClient(chunks), model: 'm', api: 'chat' }),
   'openai-responses': (chunks) => openai({ client: openaiClient(chunks), model: 'm' }),
@@ -28,13 +37,4 @@ function openaiClient(chunks: readonly object[]) {
 
 async function* streamOf(chunks: readonly object[]) {
   yield* chunks
-}
-
-/** The response read from these chunks of a wire. */
-export function readParsed(
-  wire: { readonly name: WireName },
-  chunks: readonly object[],
-  request: Partial<ModelRequest> = {},
-): Promise<Asked> {
-  return ask(MODELS[wire.name](chunks), request)
 }

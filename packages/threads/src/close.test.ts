@@ -24,8 +24,8 @@ const slowly = () => respond(...Array.from({ length: 40 }, (_, n) => [say(`w${n}
 
 const agent = () => createAgent({ model: scriptedModel(Array.from({ length: 20 }, () => slowly)) })
 
-/** Milliseconds between two of the times that are tried. What happens takes 20 ms or a multiple: 15 ms try the same places of it, in other rounds. */
-const STEP = sized({ small: 15, middle: 15, whole: 5 })
+/** Milliseconds between two of the times that are tried. Each write takes 20 ms, so there is a time in every write. */
+const STEP = sized({ small: 15, middle: 10, whole: 5 })
 
 test('close resolves when all writes are done, and a write that has begun before it does not renew the lease (TH6)', async () => {
   const shared = memoryThreads()

@@ -38,7 +38,7 @@ const SCRIPTS = VARIANTS.slice(0, sized({ small: 1, middle: 1, whole: 3 })).flat
   ),
 )
 
-/** Each fault at each point, with tools of one effect or some, by turns; in whole runs of all. Without a guard the matrix has all. */
+/** Each fault at some of its points, with tools of one effect, by turns; in whole runs at all, with tools of each. The matrix, without a guard, has each effect. */
 const CASES: readonly Case[] = SCRIPTS.flatMap((one, place) =>
   byTurns(EFFECTS, { small: 1, middle: 1, whole: EFFECTS.length }, place).map((effect) => ({ ...one, effect })),
 )

@@ -262,11 +262,13 @@ async function lived(
   let over = false
   void reading.then(() => (over = true))
   if (typeof kill === 'number') await vi.advanceTimersByTimeAsync(kill)
-  else
+  else {
+    const end = performance.now() + 20_000
     while (!over && !(kill === 'undoing' && here.undoes)) {
       await nextTime()
-      if (!over && vi.getTimerCount() === 0) throw new Error('the run hangs')
+      if (!over && (vi.getTimerCount() === 0 || performance.now() > end)) throw new Error('the run hangs')
     }
+  }
   if (over) {
     here.spans.assertEndedOnce()
     return await reading

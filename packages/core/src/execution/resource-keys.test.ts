@@ -1,5 +1,5 @@
 import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
-import { expectAlmostLinear } from '@meanwhile/tests/growth'
+import { expectLinear } from '@meanwhile/tests/growth'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
 import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
@@ -302,7 +302,7 @@ test('a call that waits for several stays open when one of them stops, even whil
 })
 
 test('hundreds of calls that share keys run one after another by key, without each being examined whenever one ends (H14)', () =>
-  expectAlmostLinear(125, async (count) => {
+  expectLinear(125, async (count) => {
     const world: Record<string, string[]> = {}
     const { tools } = workshop({
       async execute({ writes: [key = ''] }, { callId }) {

@@ -1,12 +1,12 @@
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'
 import { call, respond, say, think } from '@meanwhile/assemble/testing'
-import { type Fault, mockModels } from '@meanwhile/harness'
+import { mockModels } from '@meanwhile/harness'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
-import { spaced } from '@meanwhile/tests/size'
 import { type LanguageModel, streamText } from 'ai'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { run } from '../../test/broken-models.ts'
+import { cutsOf } from '../../test/cuts.ts'
 import { ResilientError, resilient } from './index.ts'
 
 unhandledRejections()
@@ -17,15 +17,6 @@ const wires: Readonly<Record<string, (fetch: typeof globalThis.fetch) => Languag
   'OpenAI Chat': (fetch) => createOpenAI({ apiKey: 'none', fetch }).chat('m'),
   'OpenAI Responses': (fetch) => createOpenAI({ apiKey: 'none', fetch }).responses('m'),
   'Anthropic Messages': (fetch) => createAnthropic({ apiKey: 'none', fetch })('m'),
-}
-
-const ends: readonly Fault['end'][] = ['reset', 'complete']
-
-/** Some of the places and ways to cut a response. */
-const cutsOf = (events: number) => {
-  const all = ends.flatMap((end) => Array.from({ length: events }, (_, after) => ({ after, end })))
-  const apart = (cuts: number) => Math.ceil(all.length / cuts)
-  return spaced(all, { small: apart(4), middle: apart(6), whole: 1 }, 0)
 }
 
 /** Ids of the first response: of the harness for items of OpenAI Responses, and of the call. */

@@ -2,11 +2,11 @@ import { ChatAnthropic } from '@langchain/anthropic'
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models'
 import { ChatOpenAI } from '@langchain/openai'
 import { call, respond, say, think } from '@meanwhile/assemble/testing'
-import { type Fault, mockModels } from '@meanwhile/harness'
+import { mockModels } from '@meanwhile/harness'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
-import { spaced } from '@meanwhile/tests/size'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { outline, run } from '../../test/broken-chat-models.ts'
+import { cutsOf } from '../../test/cuts.ts'
 import { resilient } from './index.ts'
 
 unhandledRejections()
@@ -23,15 +23,6 @@ const wires = {
   'OpenAI Responses': (fetch: Fetch) => openai(fetch, true),
   'Anthropic Messages': (fetch: Fetch): BaseChatModel =>
     new ChatAnthropic({ apiKey: 'none', model: 'm', maxRetries: 0, clientOptions: { fetch } }),
-}
-
-const ends: readonly Fault['end'][] = ['reset', 'complete']
-
-/** Some of the places and ways to cut a response. */
-const cutsOf = (events: number) => {
-  const all = ends.flatMap((end) => Array.from({ length: events }, (_, after) => ({ after, end })))
-  const apart = (cuts: number) => Math.ceil(all.length / cuts)
-  return spaced(all, { small: apart(4), middle: apart(6), whole: 1 }, 0)
 }
 
 /** Ids of the first response: of the harness for items of OpenAI Responses, and of the call. */

@@ -1,11 +1,11 @@
 import { call, respond, say, think } from '@meanwhile/assemble/testing'
-import { type Fault, mockModels } from '@meanwhile/harness'
+import { mockModels } from '@meanwhile/harness'
 import { unhandledRejections } from '@meanwhile/tests/rejections'
-import { spaced } from '@meanwhile/tests/size'
 import { type Model, OpenAIChatCompletionsModel, OpenAIResponsesModel } from '@openai/agents'
 import OpenAI from 'openai'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type Came, type Options, run } from '../../test/broken-agents.ts'
+import { cutsOf } from '../../test/cuts.ts'
 import { resilient } from './index.ts'
 
 unhandledRejections()
@@ -17,15 +17,6 @@ const client = (fetch: typeof globalThis.fetch) => new OpenAI({ apiKey: 'none', 
 const wires = {
   'OpenAI Chat': (fetch: typeof globalThis.fetch): Model => new OpenAIChatCompletionsModel(client(fetch), 'm'),
   'OpenAI Responses': (fetch: typeof globalThis.fetch): Model => new OpenAIResponsesModel(client(fetch), 'm'),
-}
-
-const ends: readonly Fault['end'][] = ['reset', 'complete']
-
-/** Some of the places and ways to cut a response. */
-const cutsOf = (events: number) => {
-  const all = ends.flatMap((end) => Array.from({ length: events }, (_, after) => ({ after, end })))
-  const apart = (cuts: number) => Math.ceil(all.length / cuts)
-  return spaced(all, { small: apart(4), middle: apart(6), whole: 1 }, 0)
 }
 
 /** Ids of the first response: of the harness for items of OpenAI Responses, and of the call. */
