@@ -13,7 +13,7 @@ import { AgentError, type AgentEvent, callsOf, type Message, RunAbortedError } f
 
 // One run under random interleavings of everything that may happen to it, resumed until it has completed or failed.
 
-const runs = propertyRuns({ small: 6, middle: 9, whole: 50_000 })
+const runs = propertyRuns({ small: 12, middle: 18, whole: 50_000 })
 
 const clock: PlayClock = {
   count: () => vi.getTimerCount(),
