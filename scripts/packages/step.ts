@@ -16,9 +16,9 @@ export async function step<Result>(what: string, check: () => Result | Promise<R
     console.log(`✓ ${what}`)
     return result
   } catch (error) {
-    const lines = (error instanceof Error ? error.message : String(error)).split('\n')
-    failures.push([what, ...lines.slice(0, LINES_OF_ERROR)].join('\n    '))
-    console.log(`✗ ${what}\n${lines.join('\n')}`)
+    const why = error instanceof Error ? error.message : String(error)
+    failures.push([what, ...why.split('\n').slice(0, LINES_OF_ERROR)].join('\n    '))
+    console.log(`✗ ${what}\n${why}`)
     return undefined
   }
 }

@@ -22,7 +22,7 @@ export function byTurns<Value>(
   return [...values, ...values].slice(from, from + sized(counts))
 }
 
-/** Every nth of these values, as far apart as for the size of this run. Each case begins at its place, so that the cases use all values by turns. */
+/** Every nth of these values, where `distances` has the n for the size of this run. Each case begins at its place, so that the cases use all values by turns. */
 export const spaced = <Value>(
   values: readonly Value[],
   distances: Readonly<Record<TestSize, number>>,

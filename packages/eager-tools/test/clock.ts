@@ -3,7 +3,7 @@
 import { played } from '@meanwhile/tests/clock'
 import { sized } from '@meanwhile/tests/size'
 
-/** The times at which something happens in a test that waits for 5 ms each time, and one between every two of them; in whole runs all between. */
+/** Times to try in a test in which something happens every 5 ms: each of these moments, and one between every two of them, in whole runs all. */
 export const moments = (until: number): readonly number[] => {
   const between = sized({ small: 1, middle: 1, whole: 4 })
   return Array.from({ length: until + 1 }, (_, at) => at).filter((at) => at % 5 <= between)

@@ -3,7 +3,11 @@
 import type { Fault } from '@meanwhile/harness'
 import { byTurns, sized } from '@meanwhile/tests/size'
 
-export type Cut = { readonly after: number; readonly end: Fault['end'] }
+interface Cut {
+  /** After how many events. */
+  readonly after: number
+  readonly end: Fault['end']
+}
 
 const ENDS: readonly Fault['end'][] = ['reset', 'complete']
 

@@ -24,7 +24,7 @@ const slowly = () => respond(...Array.from({ length: 40 }, (_, n) => [say(`w${n}
 
 const agent = () => createAgent({ model: scriptedModel(Array.from({ length: 20 }, () => slowly)) })
 
-/** Milliseconds between two of the times that are tried. Each write takes 20 ms, so there is a time in every write. */
+/** Milliseconds between two of the times that are tried. Each write takes 20 ms, so every write is tried at one time or more. */
 const STEP = sized({ small: 15, middle: 10, whole: 5 })
 
 test('close resolves when all writes are done, and a write that has begun before it does not renew the lease (TH6)', async () => {

@@ -3,7 +3,10 @@ import { sized } from '@meanwhile/tests/size'
 import { expect, test } from 'vitest'
 import type { IdleHeap } from '../test/idle-heap.ts'
 
-/** How many bytes the heap may grow by with an idle thread: an entry of a set and its key are 80 more than the 45 to 80 of the runtime in the smallest of small blocks. */
+/**
+ * How many bytes the heap may grow by with an idle thread. In small blocks the runtime itself grows, by 45 to 80 in the block in which it grows least; an
+ * entry of a set and its key would add 80.
+ */
 const MOST_OF_A_THREAD = sized({ small: 110, middle: 110, whole: 40 })
 
 /** How many threads run between two measurements of the heap. */

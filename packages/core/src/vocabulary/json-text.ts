@@ -16,7 +16,7 @@ export interface Extent {
 /** The extent of a circular value. */
 const ENDLESS: Extent = { characters: Number.POSITIVE_INFINITY, levels: Number.POSITIVE_INFINITY }
 
-/** The limit for a value whose `toJSON` methods create new objects without end. */
+/** A value with more levels counts as endless: its `toJSON` methods may create new objects without end. */
 const MOST_LEVELS = 200_000
 
 /** An object or list that is being measured, or has been measured. */

@@ -51,16 +51,22 @@ test('a trace that by itself reaches the bound of bytes keeps no further spans, 
   expect(traces.spansOf(traceId(1)).length + traces.dropped(traceId(1))).toBe(100)
 })
 
-test('of very many traces without runs that arrive at once the latest are kept, in linear time (DT2)', async () => {
-  const spans = Array.from({ length: 16_000 }, (_, n) => other(n + 1))
-  await expectLinear(4_000, (count) => {
-    const traces = new Traces()
-    traces.add(spans.slice(0, count))
-    const kept = spans.slice(0, count).filter((span) => traces.span(span.traceId, span.spanId) !== undefined)
-    expect(kept).toEqual(spans.slice(count - 500, count))
-    expect(traces.evicted).toBe(count - 500)
-  })
-})
+test.each([
+  ['without runs', 4_000, (n: number) => other(n)],
+  ['with runs', 1_000, (n: number) => chat(n)],
+] as const)(
+  'of very many traces %s that arrive at once the latest are kept, in linear time (DT2)',
+  async (_, few, spanOf) => {
+    const spans = Array.from({ length: 4 * few }, (_, n) => spanOf(n + 1))
+    await expectLinear(few, (count) => {
+      const traces = new Traces()
+      traces.add(spans.slice(0, count))
+      const kept = spans.slice(0, count).filter((span) => traces.span(span.traceId, span.spanId) !== undefined)
+      expect(kept).toEqual(spans.slice(count - 500, count))
+      expect(traces.evicted).toBe(count - 500)
+    })
+  },
+)
 
 test('an open span is replaced by its end, and never the other way round; each change gives another version (DT1)', () => {
   const traces = new Traces()

@@ -28,7 +28,7 @@ const answer = (id: string) =>
 /** The SDK's Chat model cannot send a text that it has received in the next request. */
 const once = { agent: { toolUseBehavior: 'stop_on_first_tool' } }
 
-/** Plays a run of a model whose first response is cut, for some places and each way to cut it. */
+/** Plays a run of a model whose first response is cut, for each of {@link cutsOf}. */
 async function eachCut(
   modelOf: (fetch: typeof globalThis.fetch) => Model,
   options: Options,
