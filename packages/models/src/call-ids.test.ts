@@ -90,6 +90,12 @@ test('results in another order than their calls keep the ids of these (W14)', as
   expect(results).toEqual(calls.toReversed())
 })
 
+test('all results of one call have its id, also if other calls share that (W14)', async () => {
+  const messages = [...turns(['a'], ['a']), result('a')]
+  const { calls, results } = await idsOn(claude, messages, undefined, { apply: false })
+  expect(results).toEqual([calls[0], calls[1], calls[1]])
+})
+
 test.each(realModels)('$title: through the AI SDK, too (W14)', async (real) => {
   const messages = turns(['functions.f:0'], ['functions.f:0'])
   const { calls, results } = idsIn(real.own, await bodyThrough(real, { messages }))

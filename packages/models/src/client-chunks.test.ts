@@ -51,7 +51,7 @@ function whole(wire: TestWire) {
 }
 
 test.each(wires)(
-  '$name: a body that continues after its protocol is cancelled after half a second (qT13)',
+  '$name: a body that continues after its protocol is cancelled after half a second, and leaves no timer behind (qT13)',
   async (wire) => {
     const raw = [...whole(wire), { end: 'stall' as const }]
     const { fetch } = mockModels({ script: [rawResponse(raw, { wire: wire.name })] })
@@ -64,6 +64,7 @@ test.each(wires)(
     await vi.advanceTimersByTimeAsync(20)
     await asked
     expect(message).toMatchObject({ content: [{ type: 'text', text: 'Hello' }], finishReason: 'stop' })
+    expect(vi.getTimerCount()).toBe(0)
   },
 )
 
@@ -303,6 +304,16 @@ test('a body is read in linear time, in however many lines it comes (qT12)', asy
 
 /** A stream that nobody cancels ends by itself after this many milliseconds: while it goes on, no test can end it. */
 const ESCAPES = 20_000
+
+test('chunks that come outside of events, over several lines each, are read in their place, however many there are (qT22)', async () => {
+  const events = ['one ', 'two ', 'three ', 'four'].map((content) => chatChunk({ content }))
+  const lines = events.map((event, n) =>
+    n % 2 === 0 ? JSON.stringify(event, null, 2) : `data: ${JSON.stringify(event)}\n`,
+  )
+  const body = [...lines, `data: ${JSON.stringify(chatChunk({}, 'stop'))}\n`, 'data: [DONE]\n\n'].join('\n')
+  const { message } = await ask(chat.model(async () => new Response(body)))
+  expect(message).toMatchObject({ content: [{ type: 'text', text: 'one two three four' }], finishReason: 'stop' })
+})
 
 test('a body that continues after its end and never waits is cancelled after half a second (P9)', async () => {
   vi.useRealTimers()

@@ -1,9 +1,9 @@
 import { respond, say, scriptedModel, wait } from '@meanwhile/assemble/testing'
-import { createAgent } from '@meanwhile/core'
+import { type Checkpoint, createAgent } from '@meanwhile/core'
 import { expect, test, vi } from 'vitest'
 import { chat } from '../test/chat.ts'
 import { LEASE, useFakeTime } from '../test/fake-time.ts'
-import { createThreads, type ErrorPlace, memoryThreads, type ThreadStore } from './index.ts'
+import { type Change, createThreads, type ErrorPlace, memoryThreads, type ThreadStore } from './index.ts'
 
 useFakeTime()
 
@@ -72,6 +72,62 @@ test('onError receives the error of a write while a turn runs, and the turn stil
   expect(await turn.result).toMatchObject({ status: 'completed' })
   expect(errors.length).toBeGreaterThan(0)
   for (const one of errors) expect(one).toEqual({ error: broken, at: { thread: 't', turn: turn.id } })
+})
+
+/** A store that is not available for the first change of which `fails` is true. */
+function failingOnce(shared: ThreadStore, broken: Error, fails: (change: Change<unknown>) => boolean): ThreadStore {
+  let hasFailed = false
+  return {
+    ...shared,
+    change: (id, decide, options) =>
+      shared.change(
+        id,
+        (...given) => {
+          const change = decide(...given)
+          if (!hasFailed && fails(change)) {
+            hasFailed = true
+            throw broken
+          }
+          return change
+        },
+        options,
+      ),
+  }
+}
+
+const unsaved = (cause: Error): unknown => expect.objectContaining({ name: 'CheckpointStoreError', cause })
+
+test('onError receives the error of the last checkpoint of a turn, which completes (TH4)', async () => {
+  const { errors, onError } = recorder()
+  const broken = new Error('the store is not available')
+  const store = failingOnce(
+    memoryThreads(),
+    broken,
+    ({ checkpoint }) => (checkpoint?.checkpoint as Checkpoint | undefined)?.status === 'completed',
+  )
+  const threads = createThreads({ agent: chat().agent, store, onError })
+  const turn = await threads.send('t', 'hello')
+  expect(await turn.result).toMatchObject({ status: 'completed', text: 'You said hello.' })
+  expect(errors).toEqual([{ error: unsaved(broken), at: { thread: 't', turn: turn.id } }])
+})
+
+test('a steering message whose first write fails has joined the turn with the next one, and is answered once (TH1)', async () => {
+  const { errors, onError } = recorder()
+  const broken = new Error('the store is not available')
+  const { agent, asked, open } = chat()
+  const store = failingOnce(memoryThreads(), broken, ({ turns = [] }) =>
+    turns.some(({ status }) => status === 'joined'),
+  )
+  const threads = createThreads({ agent, store, lease: LEASE, onError })
+  const turn = await threads.send('t', 'slow')
+  await vi.advanceTimersByTimeAsync(100)
+  const steering = await threads.send('t', 'and quickly', { whenBusy: 'steer' })
+  open()
+  await vi.advanceTimersByTimeAsync(2 * LEASE)
+  expect(await steering.result).toMatchObject({ status: 'completed', text: 'You said and quickly.' })
+  expect(errors).toEqual([{ error: unsaved(broken), at: { thread: 't', turn: turn.id } }])
+  expect((await threads.read('t')).turns.map(({ id }) => id)).toEqual([turn.id])
+  expect(asked).toHaveLength(2)
 })
 
 test('without onError, and if onError throws, there is one warning for each error name (TH4)', async () => {

@@ -98,6 +98,14 @@ test('beyond maxRunning turns wait, and begin in the order of their messages ove
     expect(new Set(await turnsOf(threads, thread))).toEqual(new Set(['completed']))
 })
 
+test('turns of the same millisecond begin in the order of their messages, too (W63)', async () => {
+  const { threads, asked } = opened(memoryThreads(), { maxRunning: 1 })
+  const texts = ['busy', 'a', 'b', 'c']
+  for (const text of texts) await threads.send(text, text)
+  await vi.advanceTimersByTimeAsync(400)
+  expect(asked).toEqual(texts)
+})
+
 test('without limits no turn waits (W63)', async () => {
   const { threads, asked } = opened(memoryThreads(), {})
   for (let n = 0; n < 20; n++) await threads.send(`t${n}`, 'hi')

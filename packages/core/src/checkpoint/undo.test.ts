@@ -442,6 +442,23 @@ test('an undo that fails is not repeated by a resume of an aborted run, which re
   expect(did).toEqual([])
 })
 
+test('an undo that fails is over: a process that is killed in a later step leaves none that may be running (P22)', async () => {
+  undo = () => {
+    throw new Error('no way back')
+  }
+  const { responses: [first = done] = [], middleware = [] } = discards['its arguments have changed'] ?? {}
+  const checkpoints = memoryStore()
+  const run = agentOf([first, respond(wait(1_000), say('Done'))], { checkpoints, middleware }).stream('Go')
+  const reading = collect(run)
+  await vi.advanceTimersByTimeAsync(500)
+  const left = structuredClone(await checkpoints.load(run.id)) as Checkpoint
+  await vi.advanceTimersByTimeAsync(1_000)
+  await reading
+  const { result } = await settled(agentOf([done]).resume(left))
+  const failure = { code: 'compensation-failed', message: 'hold: no way back', source: 'core' }
+  expect(result).toMatchObject({ status: 'completed', warnings: [failure] })
+})
+
 test.each([
   [
     'fails',

@@ -18,6 +18,7 @@ import {
   type AgentRun,
   type Checkpoint,
   createAgent,
+  hasFinalAnswer,
   InputError,
   MaxStepsError,
   type Message,
@@ -315,6 +316,38 @@ test('a wrapAgent that requests further steps can receive messages again (K18)',
     middleware: [twice],
   })
   await at(25)
+  expect(run.send('Wait')).toBe(true)
+  const { result } = await ended(reading)
+  expect(said(result?.messages)).toEqual([
+    'user Go',
+    'assistant One.',
+    'assistant Two.',
+    'user Wait',
+    'assistant Three.',
+  ])
+})
+
+test('so can one after a resume that begins with the final answer of its first steps (K18, L11)', async () => {
+  const twice: Middleware = {
+    name: 'twice',
+    async *wrapAgent(setup, next) {
+      yield* next(setup)
+      await sleep(100)
+      return yield* next(setup)
+    },
+  }
+  const responses = [respond(say('One.')), respond(say('Two.', { deltas: 2 })), respond(say('Three.'))]
+  const checkpoints = memoryStore()
+  const first = start(responses, { middleware: [twice], checkpoints })
+  await at(50)
+  const left = structuredClone(await checkpoints.load(first.run.id)) as Checkpoint
+  await ended(first.reading)
+  expect(hasFinalAnswer(left)).toBe(true)
+  const run = createAgent({ model: modelOf(responses), middleware: [twice] }).resume(left)
+  const reading = collect(run)
+  await at(50)
+  expect(run.send('Too early')).toBe(false)
+  await at(65)
   expect(run.send('Wait')).toBe(true)
   const { result } = await ended(reading)
   expect(said(result?.messages)).toEqual([

@@ -162,6 +162,19 @@ test('an approval that is added to generateText is found after one early run, an
   ])
 })
 
+test('such an approval is also found in a later step, if callbacks of the request keep its end from being reported (W47)', async () => {
+  const toolApproval = { look: () => ({ type: 'denied', reason: 'no' }) }
+  const callbacks = { onStepEnd: () => undefined, onEnd: () => undefined }
+  const to = '{"to":"ada"}'
+  const { plain, eager } = await plainAndEager({
+    responses: [[...whole('0', to, 'send'), call('0', to, 'send'), finish()], ...once],
+    settings: { alwaysStream: true },
+    go: async (options) => Object(await generated({ ...options, ...callbacks, toolApproval } as Given)).text,
+  })
+  expect(eager.result).toEqual(plain.result)
+  expect(eager.warnings).toEqual(['approval-added'])
+})
+
 test('an approval in the options of generateText keeps its tool from starting early (R6)', async () => {
   const { plain, eager } = await plainAndEager({
     responses: once,

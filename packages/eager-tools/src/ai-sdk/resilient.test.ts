@@ -257,6 +257,24 @@ test('each way to end badly is repeated: a throw, an error part, no finish, a fi
   }
 })
 
+test('a response may be silent for `firstOutput` before its first output, and for `idle` after that (RS6)', async () => {
+  const silent: Part[] = [begin, stalls]
+  const broken: Part[] = [begin, ...text('Let ').slice(0, -1), stalls]
+  const limits = { firstOutput: 5_000, idle: 1_000 }
+  const times: number[] = []
+  const begun = performance.now()
+  const result = streamText({
+    model: resilient([model([silent, broken, said])], { ...quick, ...limits }),
+    prompt: 'go',
+  })
+  const reading = (async () => {
+    for await (const _ of result.textStream) times.push(performance.now() - begun)
+  })()
+  await vi.runAllTimersAsync()
+  await reading
+  expect(times).toEqual([5_010, 6_030, 6_030])
+})
+
 test('a response that ends as it should is not repeated, whatever its reason (RS6)', async () => {
   for (const reason of ['stop', 'length', 'content-filter', 'other'] as const) {
     const one = model([[begin, ...text('Well'), finish(reason)]])

@@ -32,6 +32,19 @@ test('each call is joined once, and two equal calls are two (R2)', async () => {
   expect(host.log).toEqual(['0 look 1', '0 look 1'])
 })
 
+test('a call with an id that is not in the response joins no equal call of it: that one has its own result (R2)', async () => {
+  const host = new Host()
+  const calls = host.step()
+  const input = { n: 1 }
+  told(calls, 'a', 'look', input)
+  await after(10)
+  calls.stood()
+  expect([await asked(calls, 'b', 'look', input), await asked(calls, 'a', 'look', input)]).toEqual([
+    'by the host',
+    'look 1',
+  ])
+})
+
 test('if an id occurs twice in a response, each call joins the early call with its own input (R2)', async () => {
   const host = new Host()
   const calls = host.step()

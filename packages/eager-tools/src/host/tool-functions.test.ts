@@ -41,6 +41,33 @@ test('the values of a generator function are kept from the beginning (R12)', asy
   expect(await result).toEqual([1, 2, 3])
 })
 
+test('values that a generator function yields last, while its reader still has an earlier one, reach the reader (R12)', async () => {
+  const host = new Host()
+  const yielding: HostTool = {
+    name: 'pour',
+    early: {
+      effect: 'read',
+      async *start() {
+        yield 1
+        await new Promise((resolve) => setTimeout(resolve, 10))
+        yield* [2, 3]
+      },
+    },
+  }
+  const calls = host.step({ tools: [yielding] })
+  told(calls, 'a', 'pour', { n: 1 })
+  await after(5)
+  calls.stood()
+  const result = calls.take('a', 'pour', { n: 1 })?.result
+  if (!result || result instanceof Promise) throw new Error('it yields nothing')
+  const drops: unknown[] = []
+  for await (const drop of result) {
+    drops.push(drop)
+    await after(20)
+  }
+  expect(drops).toEqual([1, 2, 3])
+})
+
 test('a function that yields without end waits for its reader, and ends when there will be none (R7, R12)', async () => {
   const host = new Host()
   let yielded = 0
