@@ -422,6 +422,22 @@ test('a turn that a tool starts and waits for takes no second slot, and is never
   expect(asked).toEqual(['delegate', 'help', 'You said help.', 'other'])
 })
 
+test('a turn that has left while its tool waited for another turn ends that wait once: the turn of a second waiter keeps its slot lent (W63)', async () => {
+  const { threads, asked } = opened(memoryThreads(), { maxRunning: 2 })
+  for (let n = 0; n < 15; n++) await threads.send('inner', `${n}`)
+  await threads.send('t', 'delegate')
+  await threads.send('u', 'delegate')
+  await vi.advanceTimersByTimeAsync(250)
+  void threads.stop('t')
+  // It leaves after the grace time. Its tool waits until 1,600 ms, and that of the other turn until 1,700 ms.
+  await vi.advanceTimersByTimeAsync(1_400)
+  expect(await turnsOf(threads, 't')).toEqual(['stopped'])
+  await threads.send('other', 'other')
+  await vi.advanceTimersByTimeAsync(10)
+  expect(asked.slice(-3)).toEqual(['help', 'help', 'other'])
+  await vi.advanceTimersByTimeAsync(400)
+})
+
 test('the limits of a process are checked, and durable runs have their own (W63)', () => {
   const agent = createAgent({ model: scriptedModel([]) })
   const open = (options: object) => () => createThreads({ agent, store: memoryThreads(), ...options })
