@@ -24,15 +24,13 @@ export async function within(ms: number, work: Promise<unknown>): Promise<boolea
 
 /** Returns the result of the work, or throws the reason of the first signal that aborts before that. The work itself may continue. */
 export async function unlessAborted<Result>(work: Promise<Result>, signals: readonly AbortSignal[]): Promise<Result> {
-  const following: (() => void)[] = []
-  const aborted = new Promise<never>((_, reject) => {
-    for (const signal of signals) {
-      if (signal.aborted) reject(signal.reason)
-      else following.push(follow(signal, () => reject(signal.reason)))
-    }
+  const aborted = coming<never>()
+  const following = signals.map((signal) => {
+    if (signal.aborted) aborted.reject(signal.reason)
+    return follow(signal, () => aborted.reject(signal.reason))
   })
   try {
-    return await Promise.race([unheard(work), aborted])
+    return await Promise.race([unheard(work), aborted.promise])
   } finally {
     for (const unfollow of following) unfollow()
   }

@@ -1,6 +1,7 @@
 import { propertyRuns } from '@meanwhile/tests/size'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { NO_KEYS } from '../vocabulary/resource-keys.ts'
 import type { CallState, Judgement, Stage } from './call.ts'
 import { hasSlot, nextInvocation } from './call.ts'
 import { type Calls, callOf, isPast, mayStartFor, needsSlot, noCalls } from './calls.ts'
@@ -251,6 +252,42 @@ test('of a thousand executions that wait for each other, only those that wait fo
   table.decideCall(calls, facts.settled(callOf(calls, 1), 'result'))
   table.callClosed(calls, 1)
   expect(lookedAt(calls)).toEqual([2])
+})
+
+/** Many calls that one call makes. Those that may execute have begun, and the others wait. */
+function innerCalls(count: number, innerLimit: number, writes: readonly string[]): Calls {
+  const calls: Calls = { ...noCalls(), innerLimit }
+  const does: Judgement = { effect: 'external', keys: { reads: [], writes }, mayBeEarly: true }
+  made(calls, 0, undefined, 2, false)
+  for (let number = 2; number <= count + 1; number++) {
+    made(calls, 0, 1, 2, false)
+    const invocation = nextInvocation(callOf(calls, number), undefined)
+    table.decideCall(calls, facts.executionWanted(callOf(calls, number), invocation))
+    comes(calls, callOf(calls, number), 'judged', does)
+    advanced(calls)
+  }
+  return calls
+}
+
+/** The calls whose executions are examined when the first inner call ends. */
+function examinedAtEnd(calls: Calls): readonly number[] {
+  const before = [...calls.waiting].map((waiting) => ({ waiting, lookedAtIn: waiting.lookedAtIn }))
+  comes(calls, callOf(calls, 2), 'ended', { effect: 'external', keys: NO_KEYS, mayBeEarly: true })
+  table.decideCall(calls, facts.settled(callOf(calls, 2), 'result'))
+  table.callClosed(calls, 2)
+  advanced(calls)
+  return before.flatMap(({ waiting, lookedAtIn }) => (waiting.lookedAtIn === lookedAtIn ? [] : [waiting.call]))
+}
+
+test('of hundreds of calls of one maker that wait for a key or a slot, only the next ones are examined when one ends (MA12, Q8, Q10)', () => {
+  const ofOneKey = innerCalls(300, Number.POSITIVE_INFINITY, ['k'])
+  expect([ofOneKey.waiting.size, lookedAt(ofOneKey)]).toEqual([299, []])
+  // The next one goes on, and the one after it waits for that.
+  expect(examinedAtEnd(ofOneKey)).toEqual([3, 4])
+  expect(ofOneKey.waiting.size).toBe(298)
+  const withSlots = innerCalls(300, 4, [])
+  expect([withSlots.waiting.size, lookedAt(withSlots)]).toEqual([296, []])
+  expect(examinedAtEnd(withSlots)).toEqual([6])
 })
 
 test('an execution that waits only for a slot of its tool is not examined until its call changes (MA8)', () => {

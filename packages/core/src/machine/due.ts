@@ -69,8 +69,9 @@ const TURN: Due = { is: 'turn' }
 
 /** Whether a call that something waits for, its maker or a tool that asks for it, is blocked by a call that ends only after it: a circle. */
 function isCircle(calls: Calls, { number, maker }: CallState, blockedBy: number): boolean {
-  const isAwaited = maker !== undefined || askerOf(calls, number) !== undefined
-  return blockedBy !== number && isAwaited && endsAfter(calls, blockedBy, number)
+  // A circle of two calls of one maker contains the maker, and was found when the earlier call began to wait.
+  const mayBe = maker === undefined ? askerOf(calls, number) !== undefined : callOf(calls, blockedBy).maker !== maker
+  return blockedBy !== number && mayBe && endsAfter(calls, blockedBy, number)
 }
 
 /** Whether `one` cannot end before `other` has: one of its inner calls, or a call that its tool asks for, is blocked by it, directly or not. */
@@ -131,44 +132,43 @@ function obstacleOf(calls: Calls, call: CallState, judgement: Judgement | undefi
   if (isAside(calls, call)) return itself
   const isTooEarly = judgement?.mayBeEarly === false && call.fate === 'provisional'
   if (!needsSlot(call)) {
-    if (!judgement) return undefined
     if (isTooEarly) return itself
     // Work in the background takes no keys.
-    if (call.work || namesNone(judgement.keys)) return undefined
-    return keyHolderFor(calls, call, judgement) ?? siblingBefore(calls, call, judgement)
+    if (!judgement || call.work || namesNone(judgement.keys)) return undefined
+    return siblingBefore(calls, call, judgement) ?? keyHolderFor(calls, call, judgement)
   }
   const keys = calls.limit === 1 ? 'all' : judgement && !namesNone(judgement.keys) ? judgement.keys : undefined
   if (!keys) return isTooEarly ? itself : undefined
-  const stopped =
-    call.fate === 'provisional' ? undefined : inFront(calls, call, keys, (other) => staysOpen(calls, other))
-  if (stopped) return { call: stopped.number, isStop: true }
+  const stopped = call.fate === 'provisional' ? undefined : inFront(calls, call, keys, staysOpen)
+  if (stopped) return { ...stopped, isStop: true }
   const front = inFront(calls, call, keys, (other) => !isAside(calls, other))
-  if (front) return { call: front.number }
-  if (!judgement) return undefined
+  if (front) return front
   if (isTooEarly) return itself
   // A call that executes holds its keys, even if it was discarded or comes later in call order.
-  return keyHolderFor(calls, call, judgement)
+  return judgement && keyHolderFor(calls, call, judgement)
 }
 
 /** A call that is executing and holds a key that this execution cannot share with it. */
 function keyHolderFor(calls: Calls, call: CallState, { keys }: Judgement): Obstacle | undefined {
-  const isHolder = (other: CallState) => {
+  return firstOf(calls, [...calls.order, ...calls.inner], (other) => {
     const isExecuting = other.course === 'begun' && other.executions.some(hasKeys)
     const isOther = other.number !== call.number && !isMakerOf(calls, other.number, call.number)
     return isExecuting && isOther && isInTheWay(other, keys)
-  }
-  return firstOf(calls, calls.order, isHolder) ?? firstOf(calls, calls.inner, isHolder)
+  })
 }
 
-/** A call that the same maker made before this one, that waits for its turn or its commit, and that must not be overtaken. */
+/**
+ * The nearest call that the same maker made before this one, that waits for its turn or its commit, and that must not be overtaken. If all waited for
+ * the holder of the key, each end would examine all.
+ */
 function siblingBefore(calls: Calls, { number, maker }: CallState, { keys }: Judgement): Obstacle | undefined {
-  return firstOf(calls, calls.inner, (other) => {
+  return firstOf(calls, [...calls.inner].reverse(), (other) => {
     if (other.maker !== maker || other.number >= number || other.course !== 'begun') return false
     return other.executions.some((own) => own.stage === 'judged' && own.judgement && keysMeet(own.judgement.keys, keys))
   })
 }
 
-function firstOf(calls: Calls, numbers: Iterable<number>, blocks: (one: CallState) => boolean): Obstacle | undefined {
+function firstOf(calls: Calls, numbers: readonly number[], blocks: (one: CallState) => boolean): Obstacle | undefined {
   for (const call of numbers) if (blocks(callOf(calls, call))) return { call }
   return undefined
 }
@@ -176,16 +176,13 @@ function firstOf(calls: Calls, numbers: Iterable<number>, blocks: (one: CallStat
 /** The nearest earlier call that blocks. It is likely to finish last, so the execution is seldom examined again. */
 function inFront(
   calls: Calls,
-  call: CallState,
+  { number }: CallState,
   keys: ResourceKeys | 'all',
   holds: (other: CallState) => boolean,
-): CallState | undefined {
-  const place = calls.order.indexOf(call.number)
-  for (let index = (place < 0 ? calls.order.length : place) - 1; index >= 0; index--) {
-    const other = callOf(calls, calls.order[index] ?? 0)
-    if (holds(other) && isInTheWay(other, keys)) return other
-  }
-  return undefined
+): Obstacle | undefined {
+  const place = calls.order.indexOf(number)
+  const before = calls.order.slice(0, place < 0 ? undefined : place).reverse()
+  return firstOf(calls, before, (other) => holds(other) && isInTheWay(other, keys))
 }
 
 /** Whether a call blocks an execution that claims these keys. A call whose keys are not known yet blocks all keys. */
@@ -204,6 +201,6 @@ function isAside({ response }: Calls, { course, fate, requestedBy }: CallState):
 }
 
 /** Whether a committed call stays open until a resume. A call that must come after it then stays open, too. */
-function staysOpen(calls: Calls, call: CallState): boolean {
-  return call.course === 'open' && !isAside(calls, call) && call.fate !== 'provisional'
+function staysOpen({ course, fate }: CallState): boolean {
+  return course === 'open' && fate === 'committed'
 }
