@@ -8,10 +8,13 @@ import {
   fallbackModel,
   filesystem,
   memoryBackend,
+  offloadToolResults,
   redact,
   retryModel,
   retryTool,
   summarize,
+  timeout,
+  toolSearch,
 } from './index.ts'
 
 // Values that the types forbid. Ranges of numbers are in the tests of each middleware.
@@ -43,6 +46,30 @@ const refused: readonly (readonly [option: string, make: (options: never) => unk
   ['on', redact, { on: 'request' }],
   ['replace', redact, { replace: '[secret]' }],
 ]
+
+const numbers: readonly (readonly [option: string, make: (options: never) => unknown, options?: object])[] = [
+  ['maxRetries', retryModel],
+  ['baseDelay', retryModel],
+  ['maxBytes', filesystem, { backend }],
+  ['preview', offloadToolResults, { backend }],
+  ['maxResults', toolSearch, { tools: [] }],
+  ['model', timeout],
+]
+
+test.for(numbers)('the error for a wrong number of %s shows what it is (A2)', ([option, make, options]) => {
+  for (const [given, shown] of [
+    ['3', "'3'"],
+    [Number.NaN, 'NaN'],
+    [{ n: 3 }, 'an object'],
+  ] as const)
+    expect(() => make({ ...options, [option]: given } as never)).toThrow(
+      expect.objectContaining({
+        name: 'ConfigError',
+        option,
+        message: expect.stringMatching(`, not ${shown}$`) as string,
+      }),
+    )
+})
 
 test.for(refused)('an invalid %s of %o is refused with a ConfigError that names it (A2)', ([option, make, options]) => {
   expect(() => make(options as never)).toThrow(expect.objectContaining({ name: 'ConfigError', option }))

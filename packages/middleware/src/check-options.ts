@@ -1,14 +1,14 @@
 /** Checks of options that several middleware share. */
 
 import { ConfigError, type Model, messageOf } from '@meanwhile/core'
-import { isRecord } from '@meanwhile/core/calls'
+import { isRecord, shownValue } from '@meanwhile/core/calls'
 import { plainPath } from './file-path.ts'
 
 /** @throws {ConfigError} An option is given and not a finite number of at least 0; the error names it. */
 export function checkNumbers(options: Readonly<Record<string, number | undefined>>): void {
   for (const [option, value] of Object.entries(options)) {
     if (value !== undefined && !(Number.isFinite(value) && value >= 0))
-      throw new ConfigError(option, `must be 0 or a positive finite number, not ${value}`)
+      throw new ConfigError(option, `must be 0 or a positive finite number, not ${shownValue(value)}`)
   }
 }
 
@@ -16,7 +16,7 @@ export function checkNumbers(options: Readonly<Record<string, number | undefined
 export function checkCounts(options: Readonly<Record<string, number>>): void {
   for (const [option, value] of Object.entries(options)) {
     if (!Number.isInteger(value) || value < 0)
-      throw new ConfigError(option, `must be 0 or a positive integer, not ${value}`)
+      throw new ConfigError(option, `must be 0 or a positive integer, not ${shownValue(value)}`)
   }
 }
 
@@ -60,6 +60,9 @@ export function checkTimes(options: Readonly<Record<string, number | undefined>>
   for (const [option, value] of Object.entries(options)) {
     if (value === undefined || value === Number.POSITIVE_INFINITY) continue
     if (typeof value === 'number' && value > 0 && value <= LONGEST) continue
-    throw new ConfigError(option, `must be milliseconds, more than 0 and at most ${LONGEST}, or Infinity, not ${value}`)
+    throw new ConfigError(
+      option,
+      `must be milliseconds, more than 0 and at most ${LONGEST}, or Infinity, not ${shownValue(value)}`,
+    )
   }
 }

@@ -1,7 +1,7 @@
 /** The middleware `filesystem()`: file tools for an agent, on a backend of your choice. */
 
 import { ConfigError, checkOptions, type Middleware, messageOf, type Tool } from '@meanwhile/core'
-import { branded, nearestName } from '@meanwhile/core/calls'
+import { branded, nearestName, shownValue } from '@meanwhile/core/calls'
 import { checkToolNames } from './check-options.ts'
 import { checkBackend, type FileBackend } from './file-backend.ts'
 import { editFile } from './filesystem/edit-file.ts'
@@ -95,7 +95,7 @@ export function filesystem(options: FilesystemOptions): Middleware {
   checkOptions('filesystem', options, { backend: '', readOnly: '', maxBytes: '', protect: '', hide: '', tools: '' })
   const { readOnly = false, maxBytes = 1_000_000, protect = PROTECTED_FILES, hide = [] } = options
   if (!Number.isSafeInteger(maxBytes) || maxBytes < 0)
-    throw new ConfigError('maxBytes', `must be a whole number of at least 0, not ${maxBytes}`)
+    throw new ConfigError('maxBytes', `must be a whole number of at least 0, not ${shownValue(maxBytes)}`)
   const names = options.tools ?? (Object.keys(MAKERS) as FileToolName[])
   checkToolNames('tools', names)
   checkFileTools(names)

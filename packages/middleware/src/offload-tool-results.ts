@@ -14,7 +14,7 @@ import {
   type ToolMessage,
   textOf,
 } from '@meanwhile/core'
-import { branded, errorMessage } from '@meanwhile/core/calls'
+import { branded, errorMessage, shownValue } from '@meanwhile/core/calls'
 import { checkPath } from './check-options.ts'
 import { digest } from './digest.ts'
 import { checkBackend, type FileBackend } from './file-backend.ts'
@@ -58,7 +58,7 @@ export function offloadToolResults(options: OffloadToolResultsOptions): Middlewa
   const { backend, maxBytes = 50_000, preview = 2_000, exclude = [] } = options
   for (const [option, value] of Object.entries({ maxBytes, preview })) {
     if (!Number.isSafeInteger(value) || value < 0)
-      throw new ConfigError(option, `must be a whole number of at least 0, not ${value}`)
+      throw new ConfigError(option, `must be a whole number of at least 0, not ${shownValue(value)}`)
   }
   const kept = namedTools('offloadToolResults', 'exclude', exclude, options)
   const folder = folderOf(options.folder ?? 'tool-results')

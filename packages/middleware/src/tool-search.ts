@@ -11,7 +11,7 @@ import {
   type ToolMessage,
   tool,
 } from '@meanwhile/core'
-import { branded, errorMessage, isRecord } from '@meanwhile/core/calls'
+import { branded, errorMessage, isRecord, shownValue } from '@meanwhile/core/calls'
 import { inputSchema, text } from './input-schema.ts'
 import { schemaOf } from './schema-of.ts'
 
@@ -40,7 +40,7 @@ export function toolSearch(options: ToolSearchOptions): Middleware {
   if (!Array.isArray(options?.tools)) throw new ConfigError('tools', 'must be a list of tools')
   const { tools, toolName = 'tool_search', maxResults = 5 } = options
   if (!Number.isInteger(maxResults) || maxResults < 1)
-    throw new ConfigError('maxResults', `must be a positive integer, not ${maxResults}`)
+    throw new ConfigError('maxResults', `must be a positive integer, not ${shownValue(maxResults)}`)
   const hidden: ReadonlyMap<string, Tool> = new Map(tools.map((one: Tool) => [one.name, one]))
   const found = runLocal({ key: NAME, schema: schemaOf(isNames), initial: [] })
   const search = searchTool([...hidden.values()], toolName, maxResults)

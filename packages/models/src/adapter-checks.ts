@@ -1,6 +1,7 @@
 /** Checks the options of an adapter, for users without TypeScript. */
 
 import { ConfigError } from '@meanwhile/core'
+import { shownValue } from '@meanwhile/core/calls'
 import { isRecord } from './is-record.ts'
 
 interface AdapterOptions {
@@ -34,7 +35,10 @@ export function checkAdapter(options: AdapterOptions, path: string, example: str
 /** @throws {ConfigError} It is neither `undefined` nor a positive number. */
 export function checkIdleTimeout(idleTimeout: number | undefined): void {
   if (idleTimeout !== undefined && !(typeof idleTimeout === 'number' && idleTimeout > 0))
-    throw new ConfigError('idleTimeout', `must be milliseconds greater than 0, or Infinity, not ${String(idleTimeout)}`)
+    throw new ConfigError(
+      'idleTimeout',
+      `must be milliseconds greater than 0, or Infinity, not ${shownValue(idleTimeout)}`,
+    )
 }
 
 function memberAt(value: unknown, path: string): unknown {

@@ -10,6 +10,7 @@ import {
   type ModelEvent,
   type ModelRequest,
 } from '@meanwhile/core'
+import { shownValue } from '@meanwhile/core/calls'
 import { ADAPTER_OPTIONS, checkAdapter } from './adapter-checks.ts'
 import { answer } from './answer.ts'
 import type { Asked, RequestOptions } from './client-chunks.ts'
@@ -77,7 +78,7 @@ export function anthropic(options: AnthropicOptions): Model {
   checkOptions('anthropic', options, { ...ADAPTER_OPTIONS, maxTokens: '' })
   const { client, model, maxTokens = MAX_TOKENS, provider = 'anthropic', idleTimeout } = options
   if (!Number.isInteger(maxTokens) || maxTokens < 1)
-    throw new ConfigError('maxTokens', `must be a positive integer, not ${String(maxTokens)}`)
+    throw new ConfigError('maxTokens', `must be a positive integer, not ${shownValue(maxTokens)}`)
   keepBodies(client)
   const server = serverOf(client.baseURL)
   const target = targetOf('anthropic', { provider, id: model, server })

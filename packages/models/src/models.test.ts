@@ -60,3 +60,9 @@ test.for<readonly [what: string, option: string, make: () => unknown]>([
 ])('%s is refused with a ConfigError that names %s (A2)', ([, option, make]) => {
   expect(make).toThrow(expect.objectContaining({ name: 'ConfigError', option }))
 })
+
+test('the error for a string in the place of a number shows that it is one (A2)', () => {
+  const three = '3' as never
+  expect(() => openai({ client: gpt, model: 'gpt-5.1', idleTimeout: three })).toThrow("or Infinity, not '3'")
+  expect(() => anthropic({ client: claude, model: 'claude', maxTokens: three })).toThrow("a positive integer, not '3'")
+})

@@ -52,4 +52,5 @@ test('chatHandler only accepts versions 6 and 7 (UI4)', () => {
     [{ threads, open, hold: 'yes' }, 'hold'],
   ] as const)
     expect(optionAtFault('chatHandler', options)).toBe(option)
+  expect(() => chatHandler({ threads, open, version: '7' } as never)).toThrow("must be 6 or 7, not '7'")
 })

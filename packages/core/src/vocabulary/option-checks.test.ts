@@ -1,6 +1,7 @@
 import { respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { checkCount } from '../calls.ts'
 import {
   agentTool,
   type ConfigError,
@@ -176,6 +177,21 @@ test('unknown options of a cancel and of a tool without a run are refused (P23)'
   await expect(run.cancel({ mode: 'after-tools' } as object)).rejects.toThrow('did you mean at?')
   await expect(run.result).resolves.toMatchObject({ status: 'completed' })
   await expect(runTool(plain, {}, { timout: 5 } as object).result).rejects.toThrow('did you mean timeout?')
+})
+
+test.each<[what: string, given: unknown, shown: string]>([
+  ['a string', '3', "'3'"],
+  ['a long string', 'x'.repeat(1e6), `'${'x'.repeat(64)}'`],
+  ['NaN', Number.NaN, 'NaN'],
+  ['null', null, 'null'],
+  ['an object', { steps: 3 }, 'an object'],
+  ['an object without a prototype', Object.create(null), 'an object'],
+  ['a symbol', Symbol('3'), 'Symbol(3)'],
+])('the error for a wrong number shows %s as what it is (A2)', (_, given, shown) => {
+  const message = `maxSteps: must be a positive integer, or Infinity, not ${shown}`
+  expect(() => checkCount('maxSteps', given as number)).toThrow(
+    expect.objectContaining({ name: 'ConfigError', message }),
+  )
 })
 
 test('the error for a common mistake with an effect contains the correct form (P23, A2, Q1)', () => {

@@ -43,9 +43,8 @@ export function nearestName(given: string, names: Readonly<Record<string, string
   for (const [name, words] of Object.entries(names)) {
     for (const word of [name, ...words.split(' ')]) {
       const share = distance(given.toLowerCase(), word.toLowerCase()) / Math.max(given.length, word.length)
-      if (!(share < least)) continue // Both names may be empty.
-      least = share
-      nearest = name
+      // It is NaN if both names are empty.
+      if (share < least) [least, nearest] = [share, name]
     }
   }
   return nearest
@@ -65,12 +64,10 @@ function distance(a: string, b: string): number {
   return row.at(-1) ?? 0
 }
 
+type TypeName = 'string' | 'function' | 'boolean'
+
 /** @throws {ConfigError} An option has another type; `of` is a prefix of its name. */
-export function checkTypes(
-  type: 'string' | 'function' | 'boolean',
-  options: Readonly<Record<string, unknown>>,
-  of = '',
-): void {
+export function checkTypes(type: TypeName, options: Readonly<Record<string, unknown>>, of = ''): void {
   for (const [option, value] of Object.entries(options))
     if (value !== undefined && value !== null && typeof value !== type)
       throw new ConfigError(of + option, `must be a ${type}`)
@@ -83,7 +80,7 @@ export function checkSignal(option: string, signal: AbortSignal | undefined): vo
 
 /** @throws {ConfigError} The value is neither an object nor undefined. A list is not accepted. */
 export function checkRecord(option: string, value: unknown): void {
-  if (value !== undefined && value !== null && !isRecord(value)) throw new ConfigError(option, 'must be an object')
+  if (!isRecord(value ?? {})) throw new ConfigError(option, 'must be an object')
 }
 
 /** @throws {ConfigError} The value is neither a Standard Schema nor undefined. A schema may be a function, as in some libraries. */
@@ -114,5 +111,11 @@ function isWhole(value: number): boolean {
 /** @throws {ConfigError} The value is not a number, or `holds` is false. */
 export function mustBe(what: string, option: string, value: number, holds: boolean): void {
   if (typeof value !== 'number' || !holds)
-    throw new ConfigError(option, `must be ${what}, or Infinity, not ${String(value)}`)
+    throw new ConfigError(option, `must be ${what}, or Infinity, not ${shownValue(value)}`)
+}
+
+/** Returns the wrong value of an option, for the message of its error. A text is quoted, so that it does not look like a number, and cut. */
+export function shownValue(value: unknown): string {
+  if (typeof value === 'string') return `'${value.slice(0, LONGEST_NAME)}'`
+  return Object(value) === value ? 'an object' : String(value)
 }

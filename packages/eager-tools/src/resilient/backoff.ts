@@ -1,7 +1,7 @@
 /** How long to wait before the same model is asked again. */
 
 import { ConfigError, checkOptions } from '@meanwhile/core'
-import { follow } from '@meanwhile/core/calls'
+import { follow, shownValue } from '@meanwhile/core/calls'
 
 /** How long `resilient()` waits before it asks the same model again. */
 export interface BackoffOptions {
@@ -26,7 +26,7 @@ export function backoff(options: BackoffOptions = {}): (repeat: number) => numbe
   const { baseDelay = 100, maxDelay = 10_000, jitter = 0.5, random = Math.random } = options
   for (const [name, value] of Object.entries({ baseDelay, maxDelay, jitter })) {
     if (!(Number.isFinite(value) && value >= 0))
-      throw new ConfigError(`backoff.${name}`, `must be 0 or a positive finite number, not ${value}`)
+      throw new ConfigError(`backoff.${name}`, `must be 0 or a positive finite number, not ${shownValue(value)}`)
   }
   if (typeof random !== 'function') throw new ConfigError('backoff.random', 'must be a function')
   return (repeat) => Math.min(baseDelay * 2 ** (repeat - 1), maxDelay) * (1 + random() * jitter)

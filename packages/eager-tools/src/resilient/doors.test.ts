@@ -34,6 +34,8 @@ const good: Readonly<Required<Options>> = {
 }
 
 const bad: readonly object[] = [
+  { retries: '3' },
+  { backoff: { maxDelay: '3' } },
   { retries: -1 },
   { idle: 0 },
   { firstOutput: 'long' },
@@ -62,6 +64,7 @@ test('`resilient` has the same name, options and error for each library, and ref
     const refusals = new Set(made.map((door) => refusal(() => door(options))))
     expect([...refusals]).toEqual([expect.stringContaining(Object.keys(options)[0] ?? '')])
   }
+  for (const options of bad.slice(0, 2)) for (const door of made) expect(() => door(options)).toThrow("not '3'")
   expect(langchain.ResilientError).toBe(aiSdk.ResilientError)
   expect(openaiAgents.ResilientError).toBe(aiSdk.ResilientError)
 })

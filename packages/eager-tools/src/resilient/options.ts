@@ -1,6 +1,7 @@
 /** The options of `resilient()` that do not depend on a library, and their checks. */
 
 import { ConfigError, type OptionNames } from '@meanwhile/core'
+import { shownValue } from '@meanwhile/core/calls'
 import { LONGEST } from '../host/hold.ts'
 import { type BackoffOptions, backoff } from './backoff.ts'
 
@@ -114,7 +115,7 @@ export function finishesOf({ finishes = true }: FinishOptions): boolean {
 export function rulesOf<Model>(options: AttemptOptions<Model>): Omit<AttemptRules<Model>, 'given'> & SilenceLimits {
   const { retries = 2, idle = 60_000, firstOutput = 300_000, when, text = 'close', onAttempt } = options
   if (!Number.isInteger(retries) || retries < 0)
-    throw new ConfigError('retries', `must be 0 or a positive integer, not ${retries}`)
+    throw new ConfigError('retries', `must be 0 or a positive integer, not ${shownValue(retries)}`)
   for (const [name, ms] of Object.entries({ idle, firstOutput })) {
     const isTime = ms === Number.POSITIVE_INFINITY || (typeof ms === 'number' && ms > 0 && ms <= LONGEST)
     if (!isTime) throw new ConfigError(name, `must be milliseconds, more than 0 and at most ${LONGEST}, or Infinity`)

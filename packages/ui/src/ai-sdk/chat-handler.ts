@@ -1,6 +1,7 @@
 /** The server side of `useChat`, over threads: one function from requests to responses. */
 
 import { ConfigError, type Json, type OptionNames, type UserMessage } from '@meanwhile/core'
+import { shownValue } from '@meanwhile/core/calls'
 import type { ThreadState, Threads, Turn } from '@meanwhile/threads'
 import { answersBy } from '../approvals.ts'
 import { jsonBody } from '../body.ts'
@@ -54,7 +55,7 @@ export function chatHandler<Context = unknown>(
   checkHandlerOptions('chatHandler', given, OPTIONS)
   const { threads, base = '/api/chat', hold, maxBytes = DEFAULT_MAX_BYTES, files = {}, ...options } = given
   const { version = 7 } = options
-  if (version !== 6 && version !== 7) throw new ConfigError('version', `must be 6 or 7, not ${String(version)}`)
+  if (version !== 6 && version !== 7) throw new ConfigError('version', `must be 6 or 7, not ${shownValue(version)}`)
   if (hold !== undefined && typeof hold !== 'boolean') throw new ConfigError('hold', 'must be true or false')
 
   const stream = (
