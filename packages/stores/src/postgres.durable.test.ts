@@ -2,7 +2,13 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { CheckpointConflictError, type CheckpointStore, createAgent, interrupt, tool } from '@meanwhile/core'
-import { type Cluster, createDatabase, cuttingProxy, startCluster } from '@meanwhile/postgres-cluster'
+import {
+  type Cluster,
+  createDatabase,
+  cuttingProxy,
+  startCluster,
+  transactionPooler,
+} from '@meanwhile/postgres-cluster'
 import { ownDatabase } from '@meanwhile/postgres-cluster/testing'
 import { programAt } from '@meanwhile/tests/programs'
 import { sized } from '@meanwhile/tests/size'
@@ -10,7 +16,7 @@ import { Pool, type PoolConfig } from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { storeContract } from './contract.ts'
-import { postgresSchema, postgresStore, setUpPostgres } from './postgres.ts'
+import { type PostgresOptions, postgresSchema, postgresStore, setUpPostgres } from './postgres.ts'
 
 let url: string
 const pools = new Set<Pool>()
@@ -35,40 +41,93 @@ function poolOf(connectionString = url, options: PoolConfig = {}): Pool {
 /** An empty store in a new schema. */
 async function storeIn(
   pool = poolOf(),
-  options: { readonly retries?: number } = {},
+  options: Pick<PostgresOptions, 'retries' | 'prepared'> = {},
 ): Promise<{ readonly store: CheckpointStore; readonly schema: string }> {
   const schema = `schema_${++schemas}`
   await setUpPostgres({ pool, schema })
   return { store: postgresStore({ pool, schema, ...options }), schema }
 }
 
-const checkpoint = (revision: number, text = '') => ({ runId: 'run', revision, text })
-
-const contract = storeContract(async () => {
-  const pool = poolOf()
-  const { store, schema } = await storeIn(pool)
-  // PostgreSQL has no NUL in texts, so nothing can damage one in this way.
-  const told = (bytes: string) => bytes.replaceAll('\0', '\u0001')
-  return {
-    store,
-    elsewhere: postgresStore({ pool: poolOf(), schema }),
-    bytes: {
-      read: async (id) =>
-        (
-          await pool.query(`SELECT checkpoint FROM ${schema}.checkpoints WHERE key = $1`, [id])
-        ).rows[0].checkpoint.replaceAll('\u0001', '\0'),
-      write: async (id, bytes) => {
-        await pool.query(`UPDATE ${schema}.checkpoints SET checkpoint = $2 WHERE key = $1`, [id, told(bytes)])
-      },
-    },
-  }
+const preparedBy = (pool: Pool): Required<Pick<PostgresOptions, 'prepared'>> => ({
+  prepared: (statement) => pool.query(statement),
 })
 
-for (const { name, run } of contract) {
-  test(`postgres: ${name}`, async () => {
-    await expect(run()).resolves.toBeUndefined()
+const checkpoint = (revision: number, text = '') => ({ runId: 'run', revision, text })
+
+/** The contract, with and without names of the statements. */
+const contract = (isPrepared: boolean) =>
+  storeContract(async () => {
+    const pool = poolOf()
+    const { store, schema } = await storeIn(pool, isPrepared ? preparedBy(pool) : {})
+    // PostgreSQL has no NUL in texts, so nothing can damage one in this way.
+    const told = (bytes: string) => bytes.replaceAll('\0', '\u0001')
+    return {
+      store,
+      elsewhere: postgresStore({ pool: poolOf(), schema }),
+      bytes: {
+        read: async (id) =>
+          (
+            await pool.query(`SELECT checkpoint FROM ${schema}.checkpoints WHERE key = $1`, [id])
+          ).rows[0].checkpoint.replaceAll('\u0001', '\0'),
+        write: async (id, bytes) => {
+          await pool.query(`UPDATE ${schema}.checkpoints SET checkpoint = $2 WHERE key = $1`, [id, told(bytes)])
+        },
+      },
+    }
   })
+
+for (const isPrepared of [false, true]) {
+  for (const { name, run } of contract(isPrepared)) {
+    test(`postgres${isPrepared ? ', with prepared statements' : ''}: ${name}`, async () => {
+      await expect(run()).resolves.toBeUndefined()
+    })
+  }
 }
+
+test('postgres: a prepared statement is parsed once in a connection, and two schemas have different names for theirs (L17)', async () => {
+  const pool = poolOf(url, { max: 1 })
+  for (const { store } of [await storeIn(pool, preparedBy(pool)), await storeIn(pool, preparedBy(pool))]) {
+    for (const revision of [1, 2, 3]) await store.save('run', checkpoint(revision), revision - 1)
+    expect(await store.load('run')).toEqual(checkpoint(3))
+  }
+  const { rows } = await pool.query(
+    `SELECT statement, generic_plans + custom_plans AS calls FROM pg_prepared_statements WHERE name LIKE 'meanwhile\\_%'`,
+  )
+  const calls = (verb: string) =>
+    rows.filter(({ statement }) => statement.startsWith(verb)).map((row) => Number(row.calls))
+  expect([calls('INSERT'), calls('UPDATE'), calls('WITH')]).toEqual([
+    [1, 1],
+    [2, 2],
+    [1, 1],
+  ])
+})
+
+test('postgres: behind a pooler that loses the names of statements, each save is made once, and soon no statement has a name (L17)', async () => {
+  const pooler = await transactionPooler(url)
+  try {
+    const pool = poolOf(pooler.url, { max: 20 })
+    let named = 0
+    const prepared: PostgresOptions['prepared'] = (statement) => {
+      named++
+      return pool.query(statement)
+    }
+    const { store } = await storeIn(pool, { prepared })
+    const saved = async (id: string) => {
+      for (const revision of [1, 2, 3, 4, 5]) await store.save(id, checkpoint(revision), revision - 1)
+      return await store.load(id)
+    }
+    const ids = Array.from({ length: 20 }, (_, n) => `run ${n}`)
+    expect(await Promise.all(ids.map(saved))).toEqual(ids.map(() => checkpoint(5)))
+    const before = named
+    expect(before).toBeGreaterThan(0)
+    expect(await saved('later')).toEqual(checkpoint(5))
+    expect(named).toBe(before)
+  } finally {
+    await Promise.all([...pools].map((pool) => pool.end()))
+    pools.clear()
+    await pooler.close()
+  }
+})
 
 test('postgres: a run that asks in one process is answered in another (L14)', async () => {
   const book = tool({

@@ -5,7 +5,9 @@ import { CheckpointConflictError, type CheckpointStore } from '@meanwhile/core'
 import { readCheckpoint, writtenCheckpoint } from '@meanwhile/core/calls'
 import { openPostgres, type PostgresOptions, postgresKey, postgresSchema, readOnPrimary } from './postgres-schema.ts'
 
+export * from './postgres-client.ts'
 export * from './postgres-schema.ts'
+export type { PreparedStatement, RunStatement } from './prepared-statements.ts'
 
 /**
  * Returns a store in the table `checkpoints` of the schema, which {@link setUpPostgres} creates. A save is one statement. When it resolves, it is on
@@ -15,11 +17,11 @@ export * from './postgres-schema.ts'
  * @throws {ConfigError} The pool has no `query`, the schema is not a valid name, or `retries` is not an integer of at least 0.
  */
 export function postgresStore(options: PostgresOptions): CheckpointStore {
-  const { name, query } = openPostgres(options, 'setUpPostgres')
+  const { name, query, byKey } = openPostgres(options, 'setUpPostgres')
   const table = `${name}.checkpoints`
   return {
     async load(id) {
-      const [row] = await query(readOnPrimary(table, `SELECT checkpoint FROM ${table} WHERE key = $1`), [
+      const [row] = await byKey(readOnPrimary(table, `SELECT checkpoint FROM ${table} WHERE key = $1`), [
         postgresKey(id),
       ])
       return row && readCheckpoint(id, String(row.checkpoint))
@@ -28,13 +30,13 @@ export function postgresStore(options: PostgresOptions): CheckpointStore {
       const text = writtenCheckpoint(checkpoint, expected)
       const row = [postgresKey(id), checkpoint.revision, randomUUID(), text]
       const [saved] =
-        expected === 0 ? await query(insertInto(table), row) : await query(updateOf(table), [...row, expected])
+        expected === 0 ? await byKey(insertInto(table), row) : await byKey(updateOf(table), [...row, expected])
       if (saved) return
-      const [found] = await query(`SELECT revision FROM ${table} WHERE key = $1`, [postgresKey(id)])
+      const [found] = await byKey(`SELECT revision FROM ${table} WHERE key = $1`, [postgresKey(id)])
       throw new CheckpointConflictError(id, expected, found && Number(found.revision))
     },
     async delete(id) {
-      await query(`DELETE FROM ${table} WHERE key = $1`, [postgresKey(id)])
+      await byKey(`DELETE FROM ${table} WHERE key = $1`, [postgresKey(id)])
     },
     async prune({ olderThan }) {
       const [row] = await query(

@@ -53,10 +53,10 @@ async function failOver(isCut: boolean, lead: () => void): Promise<void> {
     )
 }
 
-test.each(['directly', 'through PgBouncer'])(
+test.each(['directly', 'through PgBouncer', 'with prepared statements', 'with prepared statements through PgBouncer'])(
   'of 200 turns %s, none is lost or executed twice when a standby is promoted, and the next turn ends within seconds (W28)',
   async (how) => {
-    const isPooled = how !== 'directly'
+    const isPooled = how.endsWith('PgBouncer')
     const proxy = await switchingProxy(primary.url)
     const pooler = isPooled ? await transactionPooler(proxy.url) : undefined
     const pool = new Pool({ connectionString: pooler?.url ?? proxy.url, max: 6, idleTimeoutMillis: 0 })
@@ -75,7 +75,10 @@ test.each(['directly', 'through PgBouncer'])(
     const errors: unknown[] = []
     await setUpPostgresThreads({ pool })
     const threads = createThreads({
-      store: postgresThreads({ pool }),
+      store: postgresThreads({
+        pool,
+        ...(how.startsWith('with') && { prepared: (statement) => pool.query(statement) }),
+      }),
       onError: (error) => errors.push(error),
       agent: ({ id }) =>
         createAgent({

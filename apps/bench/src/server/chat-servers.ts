@@ -50,7 +50,7 @@ async function threadsServer({ store: name }: SetUp, { modelUrl, file, pool }: P
   const stores: Readonly<Record<NonNullable<SetUp['store']>, () => ThreadStore>> = {
     memory: memoryThreads,
     sqlite: () => sqliteThreads(file),
-    postgres: () => postgresThreads({ pool }),
+    postgres: () => postgresThreads({ pool, prepared: (statement) => pool.query(statement) }),
   }
   const store = countedThreads(stores[name ?? 'memory']())
   const client = new OpenAI({ baseURL: modelUrl, apiKey: 'none', maxRetries: 0 })

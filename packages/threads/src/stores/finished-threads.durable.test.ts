@@ -1,6 +1,7 @@
 import { respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent } from '@meanwhile/core'
 import { ownDatabase } from '@meanwhile/postgres-cluster/testing'
+import type { PreparedStatement } from '@meanwhile/stores/postgres'
 import { Pool } from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createThreads } from '../index.ts'
@@ -102,13 +103,26 @@ async function rowsOfMethods(store: ThreadStore, run: number): Promise<Readonly<
   return rows
 }
 
-test('postgres: no method reads more rows because there are more finished, paused or deleted threads (W62)', async () => {
-  await setUpPostgresThreads({ pool })
-  const store = postgresThreads({ pool })
-  const agent = createAgent({ name: 'chat', model: scriptedModel([respond(say('Hello'))]) })
-  await (await createThreads({ agent, store }).send('model', 'Hi')).result
-  await copyThread('model', 1, 500)
-  const few = await rowsOfMethods(store, 1)
-  await copyThread('model', 501, 50_000)
-  expect(await rowsOfMethods(store, 2)).toEqual(few)
-})
+/** After this many calls of a prepared statement PostgreSQL may use one plan for all values. */
+const CALLS = 7
+
+test.each([
+  ['', {}],
+  [', with prepared statements', { prepared: (statement: PreparedStatement) => pool.query(statement) }],
+])(
+  'postgres%s: no method reads more rows because there are more finished, paused or deleted threads (W62)',
+  async (_, options) => {
+    await setUpPostgresThreads({ pool })
+    const store = postgresThreads({ pool, ...options })
+    const agent = createAgent({ name: 'chat', model: scriptedModel([respond(say('Hello'))]) })
+    await (await createThreads({ agent, store }).send('model', 'Hi')).result
+    await copyThread('model', 1, 500)
+    for (let run = 1; run < CALLS; run++) await rowsOfMethods(store, run)
+    const few = await rowsOfMethods(store, CALLS)
+    await copyThread('model', 501, 50_000)
+    for (let run = CALLS + 1; run <= 2 * CALLS; run++) {
+      const many = await rowsOfMethods(store, run)
+      expect(Object.entries(many).filter(([method, rows]) => rows > (few[method] ?? 0))).toEqual([])
+    }
+  },
+)

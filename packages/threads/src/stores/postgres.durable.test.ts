@@ -10,7 +10,12 @@ import { z } from 'zod'
 import { chat, until } from '../../test/chat.ts'
 import { processOf } from '../../test/processes.ts'
 import { createThreads, ThreadError } from '../index.ts'
-import { postgresThreads, postgresThreadsSchema, setUpPostgresThreads } from '../postgres.ts'
+import {
+  type PostgresThreadsOptions,
+  postgresThreads,
+  postgresThreadsSchema,
+  setUpPostgresThreads,
+} from '../postgres.ts'
 import { threadStoreContract } from '../testing.ts'
 import type { StoredThread, ThreadStore } from '../thread-store.ts'
 
@@ -35,21 +40,24 @@ function poolOf(connectionString = url, options: PoolConfig = {}): Pool {
 }
 
 /** An empty store in a new schema. */
-async function storeIn(pool = poolOf(), options: { readonly retries?: number } = {}) {
+async function storeIn(pool = poolOf(), options: Pick<PostgresThreadsOptions, 'retries' | 'prepared'> = {}) {
   const schema = `threads_${++schemas}`
   await setUpPostgresThreads({ pool, schema })
   return { store: postgresThreads({ pool, schema, ...options }), schema, pool }
 }
 
-const contract = threadStoreContract(async () => {
-  const { store, schema } = await storeIn()
-  return { store, elsewhere: postgresThreads({ pool: poolOf(), schema }) }
-})
-
-for (const { name, run } of contract) {
-  test(`postgres: ${name} (TH6, TH9)`, async () => {
-    await expect(run()).resolves.toBeUndefined()
+for (const isPrepared of [false, true]) {
+  const contract = threadStoreContract(async () => {
+    const pool = poolOf()
+    const { store, schema } = await storeIn(pool, isPrepared ? { prepared: (statement) => pool.query(statement) } : {})
+    return { store, elsewhere: postgresThreads({ pool: poolOf(), schema }) }
   })
+
+  for (const { name, run } of contract) {
+    test(`postgres${isPrepared ? ', with prepared statements' : ''}: ${name} (TH6, TH9)`, async () => {
+      await expect(run()).resolves.toBeUndefined()
+    })
+  }
 }
 
 /** The whole statement, so that it does not match `READ COMMITTED`. */

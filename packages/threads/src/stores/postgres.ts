@@ -68,13 +68,12 @@ export type PostgresThreadsOptions = PostgresOptions<PostgresThreadsPool>
  * @throws {ConfigError} The pool has no `query` or no `connect`, the schema is not a valid name, or `retries` is not a whole number from 0.
  */
 export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
-  const { name, query, again } = openPostgres(options, 'setUpPostgresThreads')
+  const { name, query, byKey, once, again } = openPostgres(options, 'setUpPostgresThreads')
   const { pool } = options
   if (typeof pool.connect !== 'function')
     throw new ConfigError('pool', 'must have a method connect, as a Pool of pg has')
   const sql = statementsIn(name)
   const whenFree = threadLocks()
-  const once = async (text: string, values: unknown[]) => (await pool.query(text, values)).rows
   const ownerWrites = new OwnerWrites({ name, query: once, lockOf })
 
   /** Makes a change exactly once. */
@@ -204,7 +203,7 @@ export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
 
   async function loadCheckpoint(id: string): Promise<unknown> {
     const read = async () => {
-      const [row] = await query(sql.checkpoint, [postgresKey(id)])
+      const [row] = await byKey(sql.checkpoint, [postgresKey(id)])
       return row && String(row.checkpoint)
     }
     return await loadedCheckpoint(id, read, events)
@@ -215,19 +214,19 @@ export function postgresThreads(options: PostgresThreadsOptions): ThreadStore {
     { after = 0, turn, keptOnly = false, limit }: EventQuery = {},
   ): Promise<readonly StoredEvent[]> {
     const of = turn === undefined ? null : JSON.stringify(turn)
-    const rows = await query(sql.events, [postgresKey(id), after, of, keptOnly, limit ?? null])
+    const rows = await byKey(sql.events, [postgresKey(id), after, of, keptOnly, limit ?? null])
     return rows.map(eventIn)
   }
 
   return {
     checkpoints: { ...postgresStore(options), load: loadCheckpoint },
     async load(id, options = {}) {
-      return storedIn(await query(sql.found, foundBy(id, options)))
+      return storedIn(await byKey(sql.found, foundBy(id, options)))
     },
     change,
     events,
     async turns(id) {
-      return (await query(sql.turns, [postgresKey(id)])).map(({ record, lease }) => turnIn(record, lease))
+      return (await byKey(sql.turns, [postgresKey(id)])).map(({ record, lease }) => turnIn(record, lease))
     },
     async list({ after, limit }) {
       const rows = await (after === undefined
