@@ -243,14 +243,15 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
       if (options?.isOwner && options.mayBeLost && !isSave && ++writes === at) throw new Error('no answer')
       return result
     }
-    const agent = createAgent({ model: scriptedModel([words(9, 100)]) })
+    const agent = createAgent({ model: scriptedModel([words(27, 100)]) })
     const threads = createThreads({ agent, store: { ...store, change }, onError: () => {} })
     const turn = await threads.send('t', 'go')
     const reading = all(turn.events())
-    await vi.advanceTimersByTimeAsync(2_000)
+    await vi.advanceTimersByTimeAsync(4_000)
     expect(await turn.result).toMatchObject({ status: 'completed' })
+    expect(writes).toBeGreaterThanOrEqual(at)
     const stored = await plain.events('t')
     expect(stored.map(({ event }) => event.type)).toEqual(['turn-start', 'message', 'turn-end'])
-    expect((await reading).filter(({ type }) => type === 'text-delta')).toHaveLength(9)
+    expect((await reading).filter(({ type }) => type === 'text-delta')).toHaveLength(27)
   },
 )
