@@ -60,8 +60,8 @@ export function configOf(options: AgentOptions): AgentConfig {
   const toolChoice = options.toolChoice ?? 'auto'
   checkToolChoice({ toolChoice, output, middleware }, tools)
   const { name, description, prepareInput, unknownTool, checkpoints } = options
-  checkTypes('string', { name, description })
-  checkTypes('function', { prepareInput, unknownTool })
+  checkTypes('string', options, ['name', 'description'])
+  checkTypes('function', options, ['prepareInput', 'unknownTool'])
   checkStore(checkpoints)
   const { characters, depth } = limitsOf('inputLimits', options.inputLimits, DEFAULT_INPUT_LIMITS)
   const { grace = 1_000, statusFor = 60_000 } = options

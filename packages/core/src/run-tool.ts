@@ -106,9 +106,9 @@ async function work<Output>(
   let ok = false
   try {
     checkOptions('runTool', options, { signal: '', timeout: '', grace: '', context: '', telemetry: '' })
-    checkExecute('tool', tool.execute)
-    checkLimits('tool', tool)
-    checkLimits('options', options)
+    checkExecute('tool.', tool.execute)
+    checkLimits('tool.', tool)
+    checkLimits('options.', options)
     checkTime('options.grace', grace)
     checkSignal('options.signal', signal)
     if (signal) unfollow = follow(signal, abort)

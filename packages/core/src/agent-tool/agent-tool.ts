@@ -68,7 +68,7 @@ export function agentTool(agent: Agent, options: AgentToolOptions<unknown> = {})
   if (!name) throw new ConfigError('name', 'is required: the agent has no name')
   if (!description) throw new ConfigError('description', `is required for ${name}: the agent has no description`)
   checkCount('maxDepth', maxDepth)
-  checkTypes('function', { context: options.context })
+  checkTypes('function', options, ['context'])
   const input = options.input ?? REQUEST
   const context = contextWithin(config, options.context)
   const place = { name, input, context, events, maxDepth }

@@ -66,7 +66,7 @@ function stateOf(run: RunState, status: Checkpoint['status']): State {
     spentIds: unlessEmpty(spentIdsOf(run)),
     tools: unclaimed?.tools ?? run.setup.tools.map(({ name }) => name),
     questions: run.questions.save(),
-    values: Object.fromEntries(run.values),
+    values: Object.fromEntries([...run.values].map(([key, saved]) => [key, saved()])),
     sent: run.inbox.messages,
     unknown: run.unknown,
     abandoned: run.calls.abandoned,

@@ -54,8 +54,8 @@ function ignores(middleware: Middleware, tool: Tool, failed: Failed): boolean {
 /** The tools as the model and the assembler receive them. */
 export function definitionsOf(tools: readonly Tool[], config: AgentConfig): readonly ToolDefinition[] {
   const definitions = tools.map((tool) => {
-    const needs = tool.needs && startsOnNeeds(tool, config) && { needs: Object.freeze([...tool.needs]) }
-    return Object.freeze({ ...definitionOf(tool), ...needs })
+    const needs = tool.needs && startsOnNeeds(tool, config) && Object.freeze([...tool.needs])
+    return Object.freeze(needs ? { ...definitionOf(tool), needs } : definitionOf(tool))
   })
   return Object.freeze(definitions)
 }

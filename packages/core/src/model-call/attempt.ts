@@ -37,8 +37,8 @@ export interface AttemptObserver {
   left?(attempt: number): void
   /** Called when the attempt has begun a call. */
   announced?(callId: string, attempt: number, context: Context): void
-  /** Called when the model has written a call, as far as it is known. `offered`: the names of the tools that the request lets it call. */
-  wrote?(call: NamedCall, offered: ReadonlySet<string>): void
+  /** Called when the model has written a call, as far as it is known. */
+  wrote?(call: NamedCall, offered: ModelRequest['tools']): void
   /** Called when the attempt's stream has ended; `brokeOff` is the reason if it broke off. Returns how many of its calls had started. */
   ended?(attempt: number, brokeOff: DiscardCause | undefined): number
 }
@@ -52,7 +52,7 @@ export function attemptFlow(
 ): ModelFlow {
   const controller = new AbortController()
   const sent = withOutputTool(request)
-  const offered = new Set(request.toolChoice === 'none' ? [] : request.tools.map(({ name }) => name))
+  const offered = request.toolChoice === 'none' ? [] : request.tools
   // The abort of the run must reach the model even if a wrap has replaced the signal in the request.
   const stops = [run.signal, request.signal]
   let following: readonly (() => void)[] = []

@@ -120,7 +120,7 @@ class Attempts implements Required<AttemptObserver> {
     callAnnounced(this.#run, callId, attempt, context)
   }
 
-  wrote(call: NamedCall, offered: ReadonlySet<string>): void {
+  wrote(call: NamedCall, offered: ModelRequest['tools']): void {
     callWritten(this.#run, call, offered)
   }
 
@@ -204,12 +204,13 @@ type Stamped = ModelEvent & { readonly runId: string; readonly step: number; rea
 
 export function requestOf(run: RunState): ModelRequest {
   const { config, setup, history } = run
+  let names: ReadonlySet<string> | undefined
   return Object.freeze({
     model: setup.model,
     instructions: setup.instructions,
     messages: history.messages,
     tools: definitionsOf(setup.tools, config),
-    ...(setup.tools.length > 0 && { toolNames: new ReadOnlySet(namesOf(setup.tools)) }),
+    ...(setup.tools.length > 0 && { toolNames: new ReadOnlySet(() => (names ??= namesOf(setup.tools))) }),
     toolChoice: config.toolChoice,
     ...(config.output && { output: config.output.format }),
     settings: config.settings,

@@ -35,7 +35,7 @@ export async function closeRun(
 ): Promise<CancelledResult> {
   checkOptions('close', options, { reason: '', checkpoints: 'checkpointer' })
   const { reason = REASON, checkpoints: store = config.checkpoints } = options
-  checkTypes('string', { reason })
+  checkTypes('string', { reason }, ['reason'])
   checkStore(store)
   const checkpoint = checkpointFrom(from, typeof from === 'string' ? await stored(store, from) : from, config.name)
   const { runId, revision, usage, warnings, steps } = checkpoint

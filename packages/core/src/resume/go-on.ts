@@ -69,7 +69,7 @@ export async function load(run: RunState, { from, answers, rerun }: Resumption):
     run.questions.mark(one.id)
     if (one.id in given && !isNested(one.address)) run.questions.answer(one, given[one.id] as Json)
   }
-  for (const [key, value] of Object.entries(checkpoint.values)) run.values.set(key, value)
+  for (const [key, value] of Object.entries(checkpoint.values)) run.values.set(key, () => value)
   if (rerun) run.rerun = rerun
   if (checkpoint.failure) throw Object.assign(new AgentError(checkpoint.failure.message), checkpoint.failure)
   return checkpoint

@@ -80,17 +80,23 @@ function cellAccessor<Value>(options: CellOptions<Value>): (run: Run) => Cell<Va
     const unfit = () => new CheckpointMismatchError(id, `its value of "${key}" does not match its schema`)
     return {
       get value(): Value {
-        const value = values.get(key)
+        const value = values.get(key)?.()
         return value === undefined ? initial : freeze(checked(options, value, unfit))
       },
       set value(value) {
         const json = freeze(copiedJson(value, key))
         checked(options, json, (problem) => new TypeError(`${key}: ${problem}`))
-        if (!state.over) values.set(key, json)
+        if (!state.over) values.set(key, () => json)
       },
       delete: () => void values.delete(key),
     }
   }
+}
+
+/** Sets the value of the cell with this key: `make` returns it, and is called whenever it is read or saved, so that it costs nothing if nobody needs it. */
+export function setLater(run: Run, key: string, make: () => string): void {
+  const { over, values } = stateOf(run)
+  if (!over) values.set(key, make)
 }
 
 /** Checks the initial value. If the schema returns a promise, it is rejected only when a value is set. */

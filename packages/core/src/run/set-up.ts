@@ -29,7 +29,7 @@ export function withOwnTools(setup: AgentSetup): AgentSetup {
 /** Checks a set-up from a hook or wrap. Its tools are a {@link toolList}. */
 export function checkSetup(setup: AgentSetup, output: Output | undefined): void {
   checkModel(setup.model)
-  checkTypes('string', { instructions: setup.instructions })
+  checkTypes('string', setup, ['instructions'])
   checkCount('maxSteps', setup.maxSteps)
   checkCount('toolConcurrency', setup.toolConcurrency)
   checkCount('innerConcurrency', setup.innerConcurrency)

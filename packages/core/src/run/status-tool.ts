@@ -12,7 +12,7 @@ import { stateOf } from './run-view.ts'
 
 /** The tools of an agent, plus this one if any of them works in the background. Throws {@link ConfigError} if its name is taken. */
 export function withStatusTool(tools: readonly Tool[]): readonly Tool[] {
-  if (tools.includes(statusTool) || !tools.some(({ background }) => background)) return tools
+  if (!tools.some(({ background }) => background) || tools.includes(statusTool)) return tools
   if (tools.some(({ name }) => name === statusTool.name))
     throw new ConfigError('tools', `"${statusTool.name}" is the tool that core adds for background calls`)
   return [...tools, statusTool]

@@ -11,7 +11,7 @@ export class RunHistory {
   /** Ids that calls have or may get. No other call may have them. */
   readonly takenIds: Set<string> = new Set()
   /** The same set, read-only, for models and the wraps around them. */
-  readonly ids: ReadonlySet<string> = new ReadOnlySet(this.takenIds)
+  readonly ids: ReadonlySet<string> = new ReadOnlySet(() => this.takenIds)
   /** The ids of calls that responses have requested, also of those that failed. */
   readonly #requestedIds: Set<string> = new Set()
   /** The ids of calls that are or were in the history. */

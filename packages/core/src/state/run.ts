@@ -153,8 +153,8 @@ export class RunState {
   unclaimed: Pick<Checkpoint, 'calls' | 'undos' | 'tools' | 'interrupts'> | undefined
   /** The key of run-local values. A run that is over gets a new one, so that its values can be garbage-collected. */
   scope: object = {}
-  /** The values of its run-local cells, by key. A run that is over has none. */
-  readonly values: Map<string, Json> = new Map()
+  /** What returns the values of its run-local cells, by key. A run that is over has none. */
+  readonly values: Map<string, () => Json> = new Map()
   /** The cells that have these keys. */
   readonly cells: Map<string, object> = new Map()
   /** The call of another run for which this run works, if there is one. */

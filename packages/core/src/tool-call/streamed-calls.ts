@@ -10,6 +10,7 @@ import { sameCall } from '../vocabulary/canonical.ts'
 import { AgentError, messageOf, RunStop } from '../vocabulary/errors.ts'
 import type { DiscardCause } from '../vocabulary/events.ts'
 import { type AssistantMessage, callsOf, type ToolCall } from '../vocabulary/message.ts'
+import type { ModelRequest } from '../vocabulary/model.ts'
 import { ModelError } from '../vocabulary/model-errors.ts'
 import { discard, discardAll } from './commit-or-discard.ts'
 
@@ -48,11 +49,11 @@ export function callAnnounced({ calls, history }: RunState, callId: string, atte
   if (context && !calls.contexts.has(attempt)) calls.contexts.set(attempt, context)
 }
 
-/** Called when a model has written a call. `offered`: the names of the tools in its request. Another tool of the run must not be called. */
-export function callWritten({ calls, setup }: RunState, { id, name }: NamedCall, offered: ReadonlySet<string>): void {
+/** Called when a model has written a call. A tool of the run that its request did not offer must not be called. */
+export function callWritten({ calls, setup }: RunState, { id, name }: NamedCall, offered: ModelRequest['tools']): void {
   const { unoffered } = calls.state.response
   const tool = findTool(setup.tools, name)
-  if (!tool || offered.has(tool.name) || offered.has(name)) unoffered.delete(id)
+  if (!tool || offered.some((one) => one.name === tool.name || one.name === name)) unoffered.delete(id)
   else unoffered.set(id, tool.name)
 }
 

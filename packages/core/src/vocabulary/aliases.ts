@@ -1,6 +1,6 @@
 /** Resolves aliases: turns a call with other names of a tool or its input into one with the tool's own names. */
 
-import { definitionOf } from './define-tool.ts'
+import { inputSchemaOf } from './define-tool.ts'
 import { ConfigError } from './errors.ts'
 import { isRecord } from './json.ts'
 import type { ToolCall } from './message.ts'
@@ -34,17 +34,15 @@ export function checkAliases(tools: readonly Tool[]): void {
   const names = new Map<string, string>()
   for (const tool of tools) {
     checkLists(tool)
-    claim(names, tool.name, tool.name, (other) =>
-      other === tool.name
-        ? `two tools are called "${other}"`
-        : `two tools are called "${tool.name}": ${other} and ${tool.name}`,
-    )
-    for (const alias of tool.aliases?.names ?? []) {
-      claim(names, alias, tool.name, (other) => `two tools are called "${alias}": ${other} and ${tool.name}`)
-    }
+    claim(names, tool.name, tool.name, sameName)
+    for (const alias of tool.aliases?.names ?? []) claim(names, alias, tool.name, sameWord)
     checkKeys(tool)
   }
 }
+
+const sameWord: Problem = (one, word, by) => `two tools are called "${word}": ${one} and ${by}`
+
+const sameName: Problem = (one, word, by) => (one === word ? `two tools are called "${word}"` : sameWord(one, word, by))
 
 /** A text, too, is a list of words, each a character. */
 function checkLists({ name, aliases }: Tool): void {
@@ -57,7 +55,7 @@ function checkLists({ name, aliases }: Tool): void {
 
 function checkKeys(tool: Tool): void {
   if (!tool.aliases?.input) return
-  const { properties } = definitionOf(tool).inputSchema
+  const { properties } = inputSchemaOf(tool)
   const keys = new Map(Object.keys(isRecord(properties) ? properties : {}).map((key) => [key, key]))
   for (const [key, aliases] of Object.entries(tool.aliases.input)) {
     for (const alias of aliases) {
@@ -66,10 +64,13 @@ function checkKeys(tool: Tool): void {
   }
 }
 
-function claim(taken: Map<string, string>, word: string, by: string, problem: (other: string) => string): void {
+/** What is wrong if a word of one thing is that of another. */
+type Problem = (one: string, word: string, by: string) => string
+
+function claim(taken: Map<string, string>, word: string, by: string, problem: Problem): void {
   if (typeof word !== 'string' || word === '') throw new ConfigError('tools', `an alias of ${by} is empty`)
   const other = taken.get(word)
-  if (other !== undefined) throw new ConfigError('tools', problem(other))
+  if (other !== undefined) throw new ConfigError('tools', problem(other, word, by))
   taken.set(word, by)
 }
 

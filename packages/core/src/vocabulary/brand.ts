@@ -15,9 +15,11 @@ export interface Copy {
 
 export const COPY: Copy = { format: 1, version: '0.1.0', madeIn: /* @__PURE__ */ new Error() }
 
+type Kind = 'agent' | 'agent tool' | 'call' | 'error' | 'middleware' | 'model' | 'run' | 'schema' | 'tool' | 'tool call'
+
 export interface Brand {
   readonly copy: Copy
-  readonly kind: 'agent' | 'agent tool' | 'call' | 'error' | 'middleware' | 'model' | 'run' | 'tool' | 'tool call'
+  readonly kind: Kind
   /** Only for copies of the same format. */
   readonly content?: unknown
 }

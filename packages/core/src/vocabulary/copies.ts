@@ -19,12 +19,12 @@ export function checkCopy(value: unknown): void {
 
 /** The error to throw for a value that a copy of core with another format made. */
 export function conflictOf(value: unknown): ConfigError | undefined {
-  const { copy = COPY, kind } = brandOf(value) ?? {}
-  if (copy.format === COPY.format) return undefined
-  const [here, there] = [COPY, copy].map(
+  const brand = brandOf(value)
+  if (!brand || brand.copy.format === COPY.format) return undefined
+  const [here, there] = [COPY, brand.copy].map(
     // The first line of a stack is the message.
     ({ format, version, madeIn }) => `${version} (format ${format}) ${madeIn.stack?.split('\n')[1]?.trim()}`,
   )
-  const problem = `two copies cannot work together: ${here}, and ${there}, which made this ${kind}`
+  const problem = `two copies cannot work together: ${here}, and ${there}, which made this ${brand.kind}`
   return new ConfigError('@meanwhile/core', `${problem}. Install one version: npm ls @meanwhile/core`)
 }

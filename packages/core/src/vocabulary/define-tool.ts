@@ -128,11 +128,17 @@ export function checkToolOptions(definition: object): void {
 }
 
 /** Returns the description of the tool for a model. Throws {@link ConfigError} if its schema has no JSON Schema, or does not accept an object. */
-export function definitionOf({ name, description, input }: Tool): ToolDefinition {
-  const inputSchema = jsonSchemaOf(input, 'tools', `the input of ${name} `)
+export function definitionOf(tool: Tool): ToolDefinition {
+  return { name: tool.name, description: tool.description, inputSchema: inputSchemaOf(tool) }
+}
+
+/** Throws as {@link definitionOf}. */
+export function inputSchemaOf({ name, input }: Tool): JsonSchema {
+  const inputSchema = jsonSchemaOf(input, 'tools', name)
   const { anyOf, oneOf = anyOf } = inputSchema
-  const isNoObject = (form: JsonSchema | null) => !form || (form.type ?? 'object') !== 'object'
   if (isNoObject(inputSchema) || (Array.isArray(oneOf) && oneOf.every(isNoObject)))
     throw new ConfigError('tools', `the input of ${name} must be the schema of an object`)
-  return { name, description, inputSchema }
+  return inputSchema
 }
+
+const isNoObject = (form: JsonSchema | null): boolean => !form || (form.type ?? 'object') !== 'object'

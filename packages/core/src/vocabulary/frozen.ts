@@ -23,21 +23,21 @@ export function copyOfJson<Value>(value: Value): Value {
   return structuredClone(value)
 }
 
-/** A read-only view of a set. It shows later changes of that set. */
+/** A read-only view of the set that a function returns. It shows later changes of that set. */
 export class ReadOnlySet<Item> implements ReadonlySet<Item> {
-  readonly #items: ReadonlySet<Item>
+  readonly #items: () => ReadonlySet<Item>
 
-  constructor(items: ReadonlySet<Item>) {
+  constructor(items: () => ReadonlySet<Item>) {
     this.#items = items
     Object.freeze(this)
   }
 
   get size(): number {
-    return this.#items.size
+    return this.#items().size
   }
 
   has(item: Item): boolean {
-    return this.#items.has(item)
+    return this.#items().has(item)
   }
 
   forEach(act: (item: Item, same: Item, set: ReadonlySet<Item>) => void): void {
@@ -45,18 +45,18 @@ export class ReadOnlySet<Item> implements ReadonlySet<Item> {
   }
 
   entries(): SetIterator<[Item, Item]> {
-    return this.#items.entries()
+    return this.#items().entries()
   }
 
   keys(): SetIterator<Item> {
-    return this.#items.keys()
+    return this.#items().keys()
   }
 
   values(): SetIterator<Item> {
-    return this.#items.values()
+    return this.#items().values()
   }
 
   [Symbol.iterator](): SetIterator<Item> {
-    return this.#items.values()
+    return this.#items().values()
   }
 }

@@ -64,13 +64,14 @@ function distance(a: string, b: string): number {
   return row.at(-1) ?? 0
 }
 
-type TypeName = 'string' | 'function' | 'boolean'
+type Type = 'string' | 'function' | 'boolean'
 
-/** @throws {ConfigError} An option has another type; `of` is a prefix of its name. */
-export function checkTypes(type: TypeName, options: Readonly<Record<string, unknown>>, of = ''): void {
-  for (const [option, value] of Object.entries(options))
-    if (value !== undefined && value !== null && typeof value !== type)
-      throw new ConfigError(of + option, `must be a ${type}`)
+/** @throws {ConfigError} One of these options has another type; `of` is a prefix of its name. */
+export function checkTypes<All>(type: Type, options: All, names: readonly (keyof All & string)[], of = ''): void {
+  for (const name of names) {
+    const value = options[name] ?? undefined
+    if (value !== undefined && typeof value !== type) throw new ConfigError(of + name, `must be a ${type}`)
+  }
 }
 
 /** @throws {ConfigError} The value is neither an `AbortSignal` nor undefined. */

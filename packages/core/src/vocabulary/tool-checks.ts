@@ -1,7 +1,7 @@
 /** Checks tools, for callers without types. */
 
 import { checkCopy } from './copies.ts'
-import { checkToolOptions, definitionOf, lacksNearest } from './define-tool.ts'
+import { checkToolOptions, inputSchemaOf, lacksNearest } from './define-tool.ts'
 import { isEffect } from './effect.ts'
 import { ConfigError } from './errors.ts'
 import { isPlain, isRecord } from './json.ts'
@@ -33,26 +33,23 @@ type Choice = Pick<ModelRequest, 'toolChoice'> & {
 /** @throws {ConfigError} A member of the tool is invalid. */
 export function checkTool(tool: Tool): void {
   checkCopy(tool)
-  const { name, description, effect, background, execute, compensate, reads, writes, warm, toContent, returnDirect } =
-    tool
+  const { name, description, effect, background, execute, compensate, returnDirect } = tool
   if (name === undefined)
     throw new ConfigError('tools', 'one has no name: make each with tool({ name, description, input, execute })')
   if (typeof name !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/.test(name))
     throw new ConfigError('tools', `"${String(name)}" is not a valid tool name: [A-Za-z0-9_-]{1,64}`)
-  const option = `tools.${name}`
-  if (typeof description !== 'string')
-    throw new ConfigError(`${option}.description`, 'must be a string: the model reads it')
-  checkTypes('function', { compensate, reads, writes, warm, toContent }, `${option}.`)
-  checkExecute(option, execute)
-  checkSchema(`${option}.output`, tool.output)
-  checkSchema(`${option}.answer`, tool.answer)
-  checkSchema(`${option}.context`, tool.context)
+  const of = `tools.${name}.`
+  if (typeof description !== 'string') throw new ConfigError(`${of}description`, 'must be a string: the model reads it')
+  checkTypes('function', tool, ['compensate', 'reads', 'writes', 'warm', 'toContent'], of)
+  checkExecute(of, execute)
+  for (const member of ['output', 'answer', 'context'] as const)
+    if (tool[member]) checkSchema(of + member, tool[member])
   if (effect !== undefined && typeof effect !== 'function' && !isEffect(effect))
     throw new ConfigError('tools', `${name} has an unknown effect: ${String(effect)}. ${EFFECTS}`)
-  if (!isBackground(option, background))
+  if (!isBackground(of, background))
     throw new ConfigError('tools', `${name}: background must be a boolean, or { atEnd: 'wait' | 'cancel' | 'detach' }`)
-  if (!['undefined', 'boolean', 'function'].includes(typeof (returnDirect ?? undefined)))
-    throw new ConfigError(`${option}.returnDirect`, 'must be true, false or a function')
+  if (typeof (returnDirect ?? false) !== 'boolean' && typeof returnDirect !== 'function')
+    throw new ConfigError(`${of}returnDirect`, 'must be true, false or a function')
   if (background && !execute) throw new ConfigError('tools', `${name} has background, but no execute`)
   if (effect === 'reversible' && !compensate)
     throw new ConfigError('tools', `${name} has the effect reversible, but no compensate. ${COMPENSATE}`)
@@ -61,7 +58,7 @@ export function checkTool(tool: Tool): void {
   const misspelt = isPlain(tool) && Object.keys(tool).find((key) => lacksNearest(tool, key))
   if (!tool.input || misspelt) checkToolOptions(misspelt ? { name, [misspelt]: true } : tool)
   checkNeeds(tool)
-  checkLimits(option, tool)
+  checkLimits(of, tool)
 }
 
 const EFFECTS =
@@ -70,16 +67,16 @@ const EFFECTS =
 const COMPENSATE = "Write compensate(input, output), which undoes a call, or effect: 'external'"
 
 /** @throws {ConfigError} The value is neither a function nor undefined, or is a synchronous generator, which would itself be the output. */
-export function checkExecute(option: string, execute: Tool['execute']): void {
+export function checkExecute(of: string, execute: Tool['execute']): void {
   checkCopy(execute)
-  checkTypes('function', { execute }, `${option}.`)
+  checkTypes('function', { execute }, ['execute'], of)
   if (Object.prototype.toString.call(execute) === '[object GeneratorFunction]')
-    throw new ConfigError(`${option}.execute`, 'must be an async generator: async *execute')
+    throw new ConfigError(`${of}execute`, 'must be an async generator: async *execute')
 }
 
-function isBackground(option: string, background: unknown): boolean {
+function isBackground(of: string, background: unknown): boolean {
   if (!isRecord(background)) return background === undefined || typeof background === 'boolean'
-  checkOptions('background', background, { atEnd: '' }, `${option}.background.`)
+  checkOptions('background', background, { atEnd: '' }, `${of}background.`)
   const { atEnd = 'wait' } = background
   return ['wait', 'cancel', 'detach'].some((known) => known === atEnd)
 }
@@ -95,7 +92,7 @@ function checkEarly({ name, needs, warm, effect }: Tool): void {
 
 /** @throws {ConfigError} The schema lists the members of the input, and a member in `needs` is not one of them. */
 function checkNeeds(tool: Tool): void {
-  const { properties, additionalProperties = false } = definitionOf(tool).inputSchema
+  const { properties, additionalProperties = false } = inputSchemaOf(tool)
   if (!isRecord(properties) || additionalProperties !== false) return
   const unknown = tool.needs?.find((key) => !Object.hasOwn(properties, key))
   if (unknown === undefined) return
@@ -105,15 +102,15 @@ function checkNeeds(tool: Tool): void {
 }
 
 /** @throws {ConfigError} A limit of the tool is invalid. */
-export function checkLimits(option: string, limits: Pick<Tool, 'timeout' | 'cancelable' | 'concurrency'>): void {
-  const { timeout, cancelable, concurrency } = limits
-  if (timeout !== undefined) mustBe('a number above 0', `${option}.timeout`, timeout, timeout > 0)
-  checkTypes('boolean', { cancelable }, `${option}.`)
+export function checkLimits(of: string, limits: Pick<Tool, 'timeout' | 'cancelable' | 'concurrency'>): void {
+  const { timeout, concurrency } = limits
+  if (timeout !== undefined) mustBe('a number above 0', `${of}timeout`, timeout, timeout > 0)
+  checkTypes('boolean', limits, ['cancelable'], of)
   if (concurrency === undefined) return
   const given = typeof concurrency === 'object' ? concurrency : { limit: concurrency }
-  checkOptions('concurrency', given, { limit: 'max', whenFull: '' }, `${option}.concurrency.`)
+  checkOptions('concurrency', given, { limit: 'max', whenFull: '' }, `${of}concurrency.`)
   const { limit, whenFull = 'wait' } = given
-  checkCount(`${option}.concurrency`, limit)
+  checkCount(`${of}concurrency`, limit)
   if (whenFull !== 'wait' && whenFull !== 'fail')
-    throw new ConfigError(`${option}.concurrency.whenFull`, `must be 'wait' or 'fail', not ${String(whenFull)}`)
+    throw new ConfigError(`${of}concurrency.whenFull`, `must be 'wait' or 'fail', not ${String(whenFull)}`)
 }

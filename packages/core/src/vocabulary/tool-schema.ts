@@ -1,6 +1,7 @@
 /** Defines the schemas that users pass: each checks a value and has a JSON Schema. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { behind } from './copies.ts'
 import { ConfigError, messageOf } from './errors.ts'
 import { freeze } from './history.ts'
 import { isRecord } from './json.ts'
@@ -28,27 +29,19 @@ export interface JsonSchema {
 /** Cached by schema, because tools may be created for each request with the same schemas. */
 const jsonSchemas = new WeakMap<ToolSchema, JsonSchema>()
 
-/** Whether a value is JSON that nobody can change. */
-function isFixed(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return typeof value !== 'function'
-  return Object.isFrozen(value) && Object.values(value).every(isFixed)
-}
-
-/**
- * Returns the JSON Schema, made once: frozen, and a copy unless it and all in it was frozen before. Throws {@link ConfigError} with the name of the
- * option if the schema has none.
- */
-export function jsonSchemaOf(schema: ToolSchema, option: string, what = ''): JsonSchema {
-  let jsonSchema = jsonSchemas.get(schema)
+/** Returns the JSON Schema, made once and frozen. Throws {@link ConfigError} with the name of the option if the schema has none. */
+export function jsonSchemaOf(schema: ToolSchema, option: string, tool?: string): JsonSchema {
+  // Behind a schema is what returns its JSON Schema, if that is frozen with everything inside: a package may have very many.
+  let jsonSchema = behind<(one: ToolSchema) => JsonSchema>('schema', schema)?.(schema) ?? jsonSchemas.get(schema)
   if (jsonSchema) return jsonSchema
   const given = schema?.['~standard']
   try {
     if (!given?.jsonSchema) throw new TypeError(`use ${INSTEAD[given?.vendor] ?? 'zod 4, or z.fromJSONSchema(schema)'}`)
-    const shown = given.jsonSchema.input({ target: 'draft-2020-12' })
-    jsonSchema = (isFixed(shown) ? shown : freeze(structuredClone(shown))) as JsonSchema
+    jsonSchema = freeze(structuredClone(given.jsonSchema.input({ target: 'draft-2020-12' }))) as JsonSchema
   } catch (error) {
     const why = messageOf(error)
     const hint = given?.vendor === 'zod' && /^Date\b/.test(why) ? '; write z.iso.datetime()' : ''
+    const what = tool === undefined ? '' : `the input of ${tool} `
     throw new ConfigError(option, `${what}must be a Standard Schema with a JSON Schema: ${why}${hint}`)
   }
   jsonSchemas.set(schema, jsonSchema)
