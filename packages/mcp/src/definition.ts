@@ -29,13 +29,12 @@ export function readDefinition(raw: unknown): McpDefinition | string {
   const { name, description, inputSchema, outputSchema, annotations, execution } = raw
   if (!isObjectSchema(inputSchema)) return 'its input is not the schema of an object'
   if (isRecord(execution) && execution.taskSupport === 'required') return 'it can only be called as a task'
-  return {
-    name,
-    ...(typeof description === 'string' && { description }),
-    inputSchema,
-    ...(isRecord(outputSchema) && { outputSchema }),
-    annotations: isRecord(annotations) ? annotationsIn(annotations) : NONE,
-  }
+  const hints = isRecord(annotations) ? annotationsIn(annotations) : NONE
+  const definition =
+    typeof description === 'string'
+      ? { name, description, inputSchema, annotations: hints }
+      : { name, inputSchema, annotations: hints }
+  return isRecord(outputSchema) ? { ...definition, outputSchema } : definition
 }
 
 function isObjectSchema(value: unknown): value is McpDefinition['inputSchema'] {
@@ -48,19 +47,18 @@ const HINTS = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHi
 
 /** The hints of the protocol; a server may send anything else. */
 function annotationsIn(given: JsonObject): ToolAnnotations {
-  const hints = HINTS.filter((hint) => typeof given[hint] === 'boolean')
-  return {
-    ...(typeof given.title === 'string' && { title: given.title }),
-    ...Object.fromEntries(hints.map((hint) => [hint, given[hint]])),
+  const hints: { -readonly [Hint in keyof ToolAnnotations]: ToolAnnotations[Hint] } = {}
+  if (typeof given.title === 'string') hints.title = given.title
+  for (const hint of HINTS) {
+    const value = given[hint]
+    if (typeof value === 'boolean') hints[hint] = value
   }
+  return Object.freeze(hints)
 }
 
-/**
- * Identifies what a model and a user rely on: name, description, input schema and annotations. The order of members does not matter. `inputJson`: the
- * input schema as {@link orderedJson}.
- */
-export function hashOf({ name, description, annotations }: McpDefinition, inputJson: string): string {
-  return hash('sha256', `[${orderedJson(name)},${orderedJson(description)},${inputJson},${orderedJson(annotations)}]`)
+/** Identifies what a model and a user rely on: name, description, input schema and annotations. The order of members does not matter. */
+export function hashOf({ name, description, inputSchema, annotations }: McpDefinition): string {
+  return jsonHash([name, description, inputSchema, annotations])
 }
 
 /** The hash of a value that is JSON. */

@@ -8,8 +8,9 @@ export {
   McpLimitError,
   McpUnknownError,
 } from './errors.ts'
+export type { McpToolInfo } from './listed-tool.ts'
 export { type McpMiddleware, mcp } from './mcp.ts'
-export { type McpToolInfo, mcpOf } from './mcp-tool.ts'
+export { mcpOf } from './mcp-tool.ts'
 export { mcpTools } from './mcp-tools.ts'
 export type {
   AnyServer,

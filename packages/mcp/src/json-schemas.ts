@@ -1,7 +1,7 @@
 /** The schemas of a server: what may be wrong with one, and how it checks a value. */
 
-import { messageOf, type ToolSchema } from '@meanwhile/core'
-import { isRecord } from '@meanwhile/core/calls'
+import { type JsonSchema, messageOf, type ToolSchema } from '@meanwhile/core'
+import { branded, isRecord } from '@meanwhile/core/calls'
 import type { StandardSchemaV1 } from '@modelcontextprotocol/client'
 import { type JsonObject, orderedJson } from './definition.ts'
 import { shownSchema } from './schema-of.ts'
@@ -13,35 +13,74 @@ export interface SchemaLimits {
   readonly schemaDepth: number
 }
 
-/** The schema as {@link orderedJson}, or why it is not used. Does not recurse deeper than the limit. */
-export function readSchema(schema: JsonObject, limits: SchemaLimits): { readonly json: string } | string {
+/**
+ * The schema so that nobody can change it, or why it is not used. A copy, unless only we have it: a server in this process may still have the
+ * original. Does not recurse deeper than the limit.
+ */
+export function readSchema<Schema extends JsonObject>(
+  schema: Schema,
+  limits: SchemaLimits,
+  isOurs: boolean,
+): Schema | string {
   const { schemaBytes, schemaDepth } = limits
-  if (isDeeper(schema, schemaDepth)) return `its schema is nested deeper than ${schemaDepth} levels`
-  const json = orderedJson(schema)
-  const bytes = json.length * BYTES_OF_CHARACTER > schemaBytes ? Buffer.byteLength(json) : 0
+  const reading = new SchemaReading(isOurs)
+  const copy = reading.frozen(schema, schemaDepth) as Schema
+  if (reading.isTooDeep) return `its schema is nested deeper than ${schemaDepth} levels`
+  const bytes = reading.mostBytes > schemaBytes ? Buffer.byteLength(orderedJson(copy)) : 0
   if (bytes > schemaBytes) return `its schema has ${bytes} bytes, more than ${schemaBytes}`
-  const remote = json.includes('"$ref"') ? remoteReference(schema) : undefined
-  return remote === undefined ? { json } : `its schema refers to another document: ${remote.slice(0, 200)}`
+  const remote = reading.hasReference ? remoteReference(copy) : undefined
+  return remote === undefined ? copy : `its schema refers to another document: ${remote.slice(0, 200)}`
 }
 
-/** A character has at most this many. Only the bytes of long texts are counted, because that takes time. */
-const BYTES_OF_CHARACTER = 3
+/** A character has at most this many as JSON, with what separates the members. */
+const BYTES_OF_CHARACTER = 6
 
-/** A copy that nobody can change: a server in this process may still have the original. */
-export function frozenCopy<Value>(value: Value): Value {
-  if (Array.isArray(value)) return Object.freeze(value.map(frozenCopy)) as Value
-  if (!isRecord(value)) return value
-  const copy: Record<string, unknown> = { ...value }
-  for (const key of Object.keys(copy)) copy[key] = frozenCopy(copy[key])
-  return Object.freeze(copy) as Value
-}
+/** Freezes a schema or a copy of it, and notes on the way what has to be looked at again. A server may have very many. */
+class SchemaReading {
+  isTooDeep = false
+  hasReference = false
+  #characters = 0
+  readonly #isOurs: boolean
 
-function isDeeper(value: object, levels: number): boolean {
-  if (levels === 0) return true
-  for (const one of Object.values(value)) {
-    if (typeof one === 'object' && one !== null && isDeeper(one, levels - 1)) return true
+  constructor(isOurs: boolean) {
+    this.#isOurs = isOurs
   }
-  return false
+
+  /** No less than its bytes as JSON. */
+  get mostBytes(): number {
+    return this.#characters * BYTES_OF_CHARACTER
+  }
+
+  frozen(value: unknown, levels: number): unknown {
+    if (typeof value === 'string') this.#characters += value.length + 1
+    else if (typeof value !== 'object' || value === null) this.#characters += JSON.stringify(value)?.length ?? 1
+    else if (levels === 0) this.isTooDeep = true
+    else
+      return Object.freeze(
+        Array.isArray(value)
+          ? this.#listOf(value, levels - 1)
+          : this.#recordOf(value as Record<string, unknown>, levels - 1),
+      )
+    return value
+  }
+
+  #listOf(list: unknown[], levels: number): readonly unknown[] {
+    this.#characters++
+    const own = this.#isOurs ? list : [...list]
+    for (const [index, one] of list.entries()) own[index] = this.frozen(one, levels)
+    return own
+  }
+
+  #recordOf(value: Record<string, unknown>, levels: number): object {
+    this.#characters++
+    const own = this.#isOurs ? value : { ...value }
+    for (const key of Object.keys(own)) {
+      if (key === '$ref') this.hasReference = true
+      this.#characters += key.length + 1
+      own[key] = this.frozen(own[key], levels)
+    }
+    return own
+  }
 }
 
 function remoteReference(value: unknown): string | undefined {
@@ -90,28 +129,29 @@ function isPattern(key: string, schema: JsonObject): boolean {
 }
 
 /**
- * A schema as core uses it, without its {@link withoutPatterns patterns}. It is compiled with the first value, and its functions
+ * A schema as core uses it, which shows it as it is, and checks values without its {@link withoutPatterns patterns}. It is compiled with the first value, and its functions
  * are made when they are read: a server may list more tools than a run ever calls.
  */
 export class LazySchema implements ToolSchema<JsonObject> {
-  readonly #schema: JsonObject
+  /** Frozen with everything inside. */
+  readonly shown: JsonSchema
   readonly #server: string
   readonly #sdk: Sdk
   #compiled: ToolSchema | undefined
 
   constructor(schema: JsonObject, server: string, sdk: Sdk) {
-    this.#schema = schema
+    this.shown = schema as JsonSchema
     this.#server = server
     this.#sdk = sdk
   }
 
   get '~standard'(): ToolSchema<JsonObject>['~standard'] {
-    return shownSchema(this.#schema, (value) => this.#validate(value))['~standard']
+    return shownSchema(this.shown, (value) => this.#validate(value))['~standard']
   }
 
   async #validate(value: unknown): Promise<StandardSchemaV1.Result<JsonObject>> {
     try {
-      this.#compiled ??= this.#sdk.fromJsonSchema(withoutPatterns(this.#schema) as JsonObject)
+      this.#compiled ??= this.#sdk.fromJsonSchema(withoutPatterns(this.shown) as JsonObject)
       const checked = await this.#compiled['~standard'].validate(value)
       return checked.issues ? checked : { value: checked.value as JsonObject }
     } catch (error) {
@@ -120,3 +160,6 @@ export class LazySchema implements ToolSchema<JsonObject> {
     }
   }
 }
+
+// Core reads the JSON Schema as it is.
+branded('schema', LazySchema.prototype, (schema: LazySchema) => schema.shown)

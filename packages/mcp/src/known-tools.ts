@@ -1,7 +1,7 @@
 /** What a run remembers of the tools that it began with. A resume, perhaps in another process, compares. */
 
 import { type Run, runLocal, type Tool, tool } from '@meanwhile/core'
-import { isRecord } from '@meanwhile/core/calls'
+import { isRecord, setLater } from '@meanwhile/core/calls'
 import type { Drift } from './drift.ts'
 import { mcpOf } from './mcp-tool.ts'
 import { schemaOf, shownSchema } from './schema-of.ts'
@@ -18,9 +18,11 @@ interface Known {
 const isKnown = (value: unknown): value is Known =>
   isRecord(value) && ['name', 'server', 'tool', 'hash'].every((name) => typeof value[name] === 'string')
 
+const KEY = 'mcp/tools'
+
 /** JSON of the tools: a server may have very many, and core looks at each value in an object. */
 const cell = runLocal<string>({
-  key: 'mcp/tools',
+  key: KEY,
   schema: schemaOf((value) => typeof value === 'string', 'is not a text'),
   initial: '[]',
 })
@@ -38,8 +40,8 @@ interface ToolsOfRun {
 
 /** What runs remember, and what they compare. */
 export class KnownTools {
-  /** What marks the tools of the latest run, and the JSON of these tools: most runs have the same. */
-  #latest: { readonly marks: readonly unknown[]; readonly json: string } = { marks: [], json: '[]' }
+  /** The tools of the latest run, and their JSON: most runs have the same. */
+  #latest: { readonly tools: readonly Tool[]; readonly json: string } = { tools: [], json: '[]' }
 
   /**
    * The tools for this run, and what has changed since it began. A tool that its server no longer has, or whose server cannot be reached, is there, so
@@ -48,7 +50,7 @@ export class KnownTools {
   toolsFor(run: Run, tools: readonly Tool[]): ToolsOfRun {
     const before = knownTools(run)
     if (before.length === 0) {
-      cell(run).value = this.#jsonOf(tools)
+      setLater(run, KEY, () => this.#jsonOf(tools))
       return { tools, changes: [] }
     }
     const now = new Map(tools.flatMap(knownOf).map((known) => [known.name, known]))
@@ -65,10 +67,9 @@ export class KnownTools {
   }
 
   #jsonOf(tools: readonly Tool[]): string {
-    const { marks: before, json } = this.#latest
-    const marks = tools.map(mcpOf)
-    if (marks.length === before.length && marks.every((mark, index) => mark === before[index])) return json
-    this.#latest = { marks, json: JSON.stringify(tools.flatMap(knownOf)) }
+    const { tools: before, json } = this.#latest
+    if (tools.length === before.length && tools.every((tool, index) => tool === before[index])) return json
+    this.#latest = { tools, json: JSON.stringify(tools.flatMap(knownOf)) }
     return this.#latest.json
   }
 }

@@ -2,11 +2,11 @@
 
 import { isRecord, unlessAborted } from '@meanwhile/core/calls'
 import type { Connection } from './connection.ts'
-import { type McpDefinition, orderedJson, readDefinition } from './definition.ts'
+import { type McpDefinition, readDefinition } from './definition.ts'
 import { McpLimitError } from './errors.ts'
 import { LostError } from './faults.ts'
-import { frozenCopy, readSchema } from './json-schemas.ts'
-import { type ListedTool, listedTool } from './listed-tool.ts'
+import { readSchema } from './json-schemas.ts'
+import { ListedTool } from './listed-tool.ts'
 import type { FullLimits } from './options.ts'
 import { RESOURCE_TOOLS } from './resources.ts'
 import { schemaOf } from './schema-of.ts'
@@ -41,11 +41,13 @@ export async function listTools(connection: Connection, options: ListOptions): P
   const { server, limits, resources = false } = options
   const { tools: hasTools, resources: hasResources } = client.getServerCapabilities() ?? {}
   const ours = resources && hasResources ? RESOURCE_TOOLS : []
-  const tools = ours.map((definition) => listedTool(definition, orderedJson(definition.inputSchema), server, sdk))
+  const tools = ours.map((definition) => new ListedTool(definition, server, sdk))
   const problems: string[] = resources && !hasResources ? [`${server}: it has no resources`] : []
   const most = limits.tools + tools.length + problems.length
   const names = new Set(ours.map(({ name }) => name))
   const cursors = new Set<string>()
+  // Then the message came as text, and only the client and we have read it.
+  const isOurs = connection.network !== undefined
   let room = limits.messageBytes
   if (!hasTools) return { tools, problems }
   for (let cursor: string | undefined; ; ) {
@@ -53,14 +55,13 @@ export async function listTools(connection: Connection, options: ListOptions): P
     if (tools.length + problems.length + page.tools.length > most)
       throw new McpLimitError(server, `it has more than ${limits.tools} tools`)
     for (const raw of page.tools) {
-      const read = readTool(raw, limits, names)
+      const read = readTool(raw, { limits, names, isOurs })
       if (typeof read === 'string') {
         problems.push(`${server}: its tool ${nameOf(raw)} is left out: ${read}`)
         continue
       }
-      const { definition, inputJson } = read
-      names.add(definition.name)
-      tools.push(listedTool(definition, inputJson, server, sdk))
+      names.add(read.name)
+      tools.push(new ListedTool(read, server, sdk))
     }
     const { nextCursor } = page
     if (typeof nextCursor !== 'string') return { tools, problems }
@@ -86,15 +87,16 @@ async function pageAt({ client, calls }: Connection, cursor: string | undefined)
   }
 }
 
-/** A tool in a list that can be used. */
-interface Read {
-  readonly definition: McpDefinition
-  /** The schema of its input as {@link orderedJson}. */
-  readonly inputJson: string
+interface Reading {
+  readonly limits: FullLimits
+  /** The names of the tools before. */
+  readonly names: ReadonlySet<string>
+  /** Whether nobody else has what the server has sent. */
+  readonly isOurs: boolean
 }
 
-/** What is read of a tool, or why it is not used. */
-function readTool(raw: unknown, limits: FullLimits, names: ReadonlySet<string>): Read | string {
+/** The definition of a tool, or why it is not used. */
+function readTool(raw: unknown, { limits, names, isOurs }: Reading): McpDefinition | string {
   const definition = readDefinition(raw)
   if (typeof definition === 'string') return definition
   const { name, description = '', annotations, inputSchema, outputSchema } = definition
@@ -103,13 +105,11 @@ function readTool(raw: unknown, limits: FullLimits, names: ReadonlySet<string>):
   const long =
     tooLong('name', name, limits) ?? tooLong('title', title, limits) ?? tooLong('description', description, limits)
   if (long) return long
-  const input = readSchema(inputSchema, limits)
-  const output = outputSchema && readSchema(outputSchema, limits)
+  const input = readSchema(inputSchema, limits, isOurs)
   if (typeof input === 'string') return input
+  const output = outputSchema && readSchema(outputSchema, limits, isOurs)
   if (typeof output === 'string') return output
-  const own = { ...definition, inputSchema: frozenCopy(inputSchema) }
-  const full = outputSchema ? { ...own, outputSchema: frozenCopy(outputSchema) } : own
-  return { definition: full, inputJson: input.json }
+  return isOurs ? definition : { ...definition, inputSchema: input, ...(output && { outputSchema: output }) }
 }
 
 function tooLong(what: string, { length }: string, { text }: FullLimits): string | undefined {

@@ -1,12 +1,12 @@
 import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
-import { ConfigError, createAgent, tool } from '@meanwhile/core'
+import { ConfigError, createAgent, type Middleware, tool } from '@meanwhile/core'
 import { expectLinear } from '@meanwhile/tests/growth'
 import { InMemoryTransport, Server } from '@modelcontextprotocol/server'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { listed, listing, raw, trial } from '../test/in-process.ts'
 import { ran, toolsOf } from '../test/runs.ts'
-import { McpLimitError, mcp } from './index.ts'
+import { type McpDefinition, McpLimitError, type McpOptions, type McpToolInfo, mcp, mcpOf } from './index.ts'
 
 test('a tool has its server’s name for it, with other characters and at most 64 (MC7)', async () => {
   const long = 'x'.repeat(80)
@@ -56,6 +56,19 @@ test('a bad tool is left out with a warning that names its server, and costs no 
     ['mcp-tool', 'a: its tool "remote" is left out: its schema refers to another document: https://a.test/s'],
     ['mcp-tool', 'a: its tool "task" is left out: it can only be called as a task'],
   ])
+})
+
+test.each([
+  ['texts with escapes', ['\u0001\u0002', '"\\"', '\ud800\ud800', '€€', '']],
+  ['short members', Object.fromEntries(Array.from({ length: 100 }, (_, index) => [String.fromCharCode(index), index]))],
+  ['numbers', [-1.234567890123456e-300, 1e21, 0, 5, -7]],
+  ['small values', [true, false, null, [], {}, [[]], [{}]]],
+])('the limit of a schema counts its bytes, with %s to the last one (MC11)', async (_, value) => {
+  const inputSchema = { type: 'object', default: value }
+  const servers = { a: listing([listed('t', { inputSchema })]) }
+  const schemaBytes = Buffer.byteLength(JSON.stringify(inputSchema))
+  expect((await toolsOf({ servers, limits: { schemaBytes } })).names).toEqual(['t'])
+  expect((await toolsOf({ servers, limits: { schemaBytes: schemaBytes - 1 } })).names).toEqual([])
 })
 
 test('a server with more tools than the limit, or with pages without an end, ends the run with an error that names it (MC11)', async () => {
@@ -133,6 +146,19 @@ test('a server in this process may change what it has listed: the tools stay as 
   const calls = respond(call('find', { words: 'a' }), call('find', { words: 'b' }))
   expect(await toolsIn(calls, respond(say('done')))).toBe(before)
   expect(asked).toEqual([{ words: 'a' }])
+})
+
+test('a function that chooses tools cannot change them, nor can whoever reads what is known of them (MC9, MC10)', async () => {
+  const server = listing([listed('one', { description: 'One.', annotations: { readOnlyHint: true } })])
+  const given: McpDefinition[] = []
+  let info: McpToolInfo | undefined
+  const look: Middleware = { name: 'look', beforeAgent: ({ tools: [one] }) => void (info = one && mcpOf(one)) }
+  const options: McpOptions = { servers: { a: server }, include: (definition) => given.push(definition) > 0 }
+  await ran(options, [say('hi')], { middleware: [look] })
+  const [definition] = given
+  const all: unknown[] = [definition, definition?.annotations, definition?.inputSchema, info, info?.annotations]
+  expect(all.map((one) => Object.isFrozen(one))).toEqual([true, true, true, true, true])
+  expect(info).toEqual({ server: 'a', name: 'one', annotations: { readOnlyHint: true }, hash: expect.any(String) })
 })
 
 test('include and exclude choose tools by the server’s names (MC9)', async () => {

@@ -1,71 +1,85 @@
 /** A tool of a server as a tool of an agent. */
 
-import { type Effect, type Tool, tool } from '@meanwhile/core'
-import { unheard } from '@meanwhile/core/calls'
+import type { ContentPart, Progress, Tool, ToolContext, ToolSchema } from '@meanwhile/core'
+import { branded, unheard } from '@meanwhile/core/calls'
 import type { CallToolResult, ToolAnnotations } from '@modelcontextprotocol/client'
 import type { CallRequest } from './call.ts'
 import { partsOf } from './content.ts'
 import type { JsonObject, McpDefinition } from './definition.ts'
-import type { ListedTool } from './listed-tool.ts'
-import type { FullLimits, Shared } from './options.ts'
+import type { ListedTool, McpToolInfo } from './listed-tool.ts'
+import { type FullLimits, fullLimits, type Shared } from './options.ts'
 import { ProgressTap } from './progress.ts'
 import { resourceRequest } from './resources.ts'
 import { ServerCall } from './server-call.ts'
 import type { Way } from './way.ts'
 
-/** What is known of a tool that comes from a server. */
-export interface McpToolInfo {
-  /** The name of the server, as in the options. */
-  readonly server: string
-  /** The server's name of the tool. */
-  readonly name: string
-  /** Hints of the server. They are only as true as the server is honest. */
-  readonly annotations: ToolAnnotations
-  /** The hash of the definition, for `pin`. */
-  readonly hash: string
-}
-
 /** Marks a tool of a server. A copy of the tool has the mark, too. */
-const INFO: unique symbol = Symbol.for('@meanwhile/mcp/tool')
+const LISTED: unique symbol = Symbol.for('@meanwhile/mcp/tool')
 
 /** What is known of a tool that comes from a server; `undefined` for any other tool. */
-export function mcpOf(tool: Tool & { readonly [INFO]?: McpToolInfo }): McpToolInfo | undefined {
-  return tool[INFO]
+export function mcpOf(tool: Tool & { readonly [LISTED]?: ListedTool }): McpToolInfo | undefined {
+  return tool[LISTED]?.info
 }
 
-/** What a tool is made of. */
-export interface ToolOf {
+/** What the tools of a server have in common. */
+export interface Common {
   readonly way: Way
-  readonly listed: ListedTool
-  /** Its name in the run. */
-  readonly name: string
-  readonly effect: NonNullable<Tool['effect']>
   readonly options: Shared
   readonly limits: FullLimits
+  readonly toContent: (result: CallToolResult) => readonly ContentPart[]
 }
 
-export function mcpTool({ way, listed, name, effect, options, limits }: ToolOf): Tool {
-  const { definition, hash, input } = listed
-  const made = tool({
-    name,
-    description: definition.description ?? definition.name,
-    input,
-    effect: effect as Effect,
-    ...(options.timeout !== undefined && { timeout: options.timeout }),
-    async *execute(input: JsonObject, context) {
-      const tap = new ProgressTap(limits.progress)
-      const request = resourceRequest(definition) ?? toolRequest(definition)
-      const call = new ServerCall({ way, listed, request, tool: made, input, context, options, limits, tap })
-      // The reader of the progress may leave first.
-      const done = unheard(call.result().finally(() => tap.end()))
-      yield* tap.read()
-      return await done
-    },
-    toContent: (result: CallToolResult) => partsOf(result, limits),
-  }) as Tool
-  const { annotations } = definition
-  const info: McpToolInfo = { server: way.server, name: definition.name, annotations, hash }
-  return Object.freeze(Object.assign(made, { [INFO]: info }))
+export function commonOf(way: Way, options: Shared): Common {
+  const limits = fullLimits(options.limits)
+  return { way, options, limits, toContent: (result) => partsOf(result, limits) }
+}
+
+/** A tool of a server as a tool of an agent, with its name and effect in the run. Nobody can change it, because runs share it. */
+export function mcpTool(listed: ListedTool, name: string, effect: NonNullable<Tool['effect']>, common: Common): Tool {
+  return new McpTool(listed, name, effect, common) as Tool
+}
+
+/** Its members are its own, so that a copy has them, too. */
+class McpTool implements Tool<JsonObject, CallToolResult> {
+  readonly name: string
+  readonly description: string
+  readonly input: ToolSchema<JsonObject>
+  readonly effect: NonNullable<Tool['effect']>
+  declare readonly timeout?: number
+  readonly execute: (input: JsonObject, context: ToolContext) => AsyncGenerator<Progress, CallToolResult>
+  readonly toContent: Common['toContent']
+  readonly [LISTED]: ListedTool
+
+  constructor(listed: ListedTool, name: string, effect: NonNullable<Tool['effect']>, common: Common) {
+    const { definition, input } = listed
+    const { timeout } = common.options
+    this.name = name
+    this.description = definition.description ?? definition.name
+    this.input = input
+    this.effect = effect
+    this.execute = (input, context) => called(this, input, context, common)
+    this.toContent = common.toContent
+    this[LISTED] = listed
+    if (timeout !== undefined) this.timeout = timeout
+    Object.freeze(this)
+  }
+}
+branded('tool', McpTool.prototype)
+
+async function* called(
+  tool: McpTool,
+  input: JsonObject,
+  context: ToolContext,
+  { way, options, limits }: Common,
+): AsyncGenerator<Progress, CallToolResult> {
+  const listed = tool[LISTED]
+  const tap = new ProgressTap(limits.progress)
+  const request = resourceRequest(listed.definition) ?? toolRequest(listed.definition)
+  const call = new ServerCall({ way, listed, request, tool, input, context, options, limits, tap })
+  // The reader of the progress may leave first.
+  const done = unheard(call.result().finally(() => tap.end()))
+  yield* tap.read()
+  return await done
 }
 
 function toolRequest({ outputSchema: _, ...definition }: McpDefinition): CallRequest {

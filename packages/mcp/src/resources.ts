@@ -1,6 +1,6 @@
 /** The tools with which a model lists and reads the resources of a server. */
 
-import { isRecord } from '@meanwhile/core/calls'
+import { freeze, isRecord } from '@meanwhile/core/calls'
 import type { BlobResourceContents, CallToolResult, TextResourceContents } from '@modelcontextprotocol/client'
 import type { CallRequest } from './call.ts'
 import type { McpDefinition } from './definition.ts'
@@ -8,19 +8,19 @@ import { schemaOf } from './schema-of.ts'
 
 const text = (description: string) => ({ type: 'string', description })
 
-const LIST: McpDefinition = {
+const LIST: McpDefinition = freeze({
   name: 'mcp_list_resources',
   description: 'Lists resources of the server: files, pages and other data, with the URI of each.',
   inputSchema: { type: 'object', properties: { cursor: text('Where the next page begins.') } },
   annotations: { readOnlyHint: true },
-}
+})
 
-const READ: McpDefinition = {
+const READ: McpDefinition = freeze({
   name: 'mcp_read_resource',
   description: 'Reads a resource of the server.',
   inputSchema: { type: 'object', properties: { uri: text('The URI of the resource.') }, required: ['uri'] },
   annotations: { readOnlyHint: true },
-}
+})
 
 export const RESOURCE_TOOLS: readonly McpDefinition[] = [LIST, READ]
 

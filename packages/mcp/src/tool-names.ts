@@ -23,6 +23,7 @@ export function toolNames(
   prefix: boolean | undefined,
 ): readonly string[] {
   const short = tools.map((tool) => safe(tool, tool.name))
+  if (prefix === undefined && canStay(short, tools, taken)) return short
   const clashing = new Set(repeats(short, taken).map((index) => short[index]))
   if (prefix === undefined && clashing.size === 0) return short
   const names = tools.map((tool, index) => {
@@ -34,6 +35,16 @@ export function toolNames(
   if (again !== undefined)
     throw new ConfigError('prefix', `${tools[again]?.server}: two tools would have the name ${names[again]}`)
   return names
+}
+
+/** Whether the names are those of one server, which differ, and nobody else has them. A server may have very many. */
+function canStay(names: readonly string[], tools: readonly Named[], taken: readonly string[]): boolean {
+  const others = new Set(taken)
+  const [first] = tools
+  return names.every((name, index) => {
+    const tool = tools[index]
+    return tool?.name === name && tool.server === first?.server && !others.has(name)
+  })
 }
 
 /** The indexes of the names that were there before, or are taken. */

@@ -6,22 +6,16 @@ import type { Drift } from './drift.ts'
 import { McpDriftError } from './errors.ts'
 import type { Listing } from './list-tools.ts'
 import type { ListedTool } from './listed-tool.ts'
-import { mcpTool, type ToolOf } from './mcp-tool.ts'
-import { fullLimits, type Shared } from './options.ts'
+import { type Common, commonOf, mcpTool } from './mcp-tool.ts'
+import type { Shared } from './options.ts'
 import { RESOURCE_TOOLS } from './resources.ts'
-import { type Named, toolNames } from './tool-names.ts'
+import { toolNames } from './tool-names.ts'
 import type { Way } from './way.ts'
 
 /** A server and its tools. */
 export interface ServerTools {
   readonly way: Way
   readonly listing: Listing
-}
-
-/** A tool of a server, by the server's name of it. */
-interface Listed extends Named {
-  readonly way: Way
-  readonly listed: ListedTool
 }
 
 /**
@@ -31,35 +25,35 @@ interface Listed extends Named {
  * @throws {McpDriftError} A pinned tool has another definition.
  */
 export function toolSet(servers: readonly ServerTools[], taken: readonly string[], options: Shared): readonly Tool[] {
-  const all = servers.flatMap(({ way, listing }) =>
-    listing.tools.map((listed): Listed => ({ way, listed, server: way.server, name: listed.definition.name })),
+  checkNames(
+    servers.flatMap(({ listing }) => listing.tools),
+    options,
   )
-  checkNames(all, options)
-  const included = all.filter(({ listed }) => isIncluded(listed.definition, options))
-  checkPins(included, options)
-  const names = toolNames(included, taken, options.prefix)
-  const limits = fullLimits(options.limits)
-  return included.map(({ way, listed }, index) => {
-    const effect = effectOf(listed.definition, options)
-    return sharedTool({ way, listed, name: names[index] ?? '', effect, options, limits })
+  const included = servers.map(({ listing }) => listing.tools.filter((tool) => isIncluded(tool.definition, options)))
+  const all = included.flat()
+  checkPins(all, options)
+  const names = toolNames(all, taken, options.prefix).values()
+  return servers.flatMap(({ way }, index) => {
+    const common = commonOf(way, options)
+    return (included[index] ?? []).map((tool) => sharedTool(tool, names.next().value ?? '', common))
   })
 }
 
-/** The tools that the last run had. */
-const lastTools = new WeakMap<ListedTool, Tool>()
-
 /** The tool of the last run, if it would be the same: a server may have very many. */
-function sharedTool(of: ToolOf): Tool {
-  const { listed, name, effect, options } = of
-  const last = lastTools.get(listed)
+function sharedTool(listed: ListedTool, name: string, common: Common): Tool {
+  const { last } = listed
+  const { options } = common
+  const effect = effectOf(listed.definition, options)
   if (last && last.name === name && last.effect === effect && last.timeout === options.timeout) return last
-  const made = mcpTool(of)
-  lastTools.set(listed, made)
+  const made = mcpTool(listed, name, effect, common)
+  listed.last = made
   return made
 }
 
 function isIncluded(definition: McpDefinition, { include, exclude = [] }: Shared): boolean {
-  const isWanted = typeof include === 'function' ? include(definition) : (include?.includes(definition.name) ?? true)
+  // Its hash may not have been made yet, so no function may change it.
+  const isWanted =
+    typeof include === 'function' ? include(Object.freeze(definition)) : (include?.includes(definition.name) ?? true)
   return isWanted && !exclude.includes(definition.name)
 }
 
@@ -67,9 +61,9 @@ function isIncluded(definition: McpDefinition, { include, exclude = [] }: Shared
  * The effect of a tool. A tool for resources is a `read`, as the protocol says. `idempotentHint` is not `idempotent`: it says that a second equal call changes nothing more, and not that a call is
  * harmless whose response is then discarded.
  */
-export function effectOf(definition: McpDefinition, { effects = {}, trust }: Shared): NonNullable<Tool['effect']> {
+export function effectOf(definition: McpDefinition, { effects, trust }: Shared): NonNullable<Tool['effect']> {
   const { name, annotations } = definition
-  const given = Object.hasOwn(effects, name) ? effects[name] : undefined
+  const given = effects && Object.hasOwn(effects, name) ? effects[name] : undefined
   if (given !== undefined) return given
   const isRead = annotations.readOnlyHint === true && annotations.destructiveHint !== true
   const isBelieved = isRead && (trust === 'annotations' || RESOURCE_TOOLS.includes(definition))
@@ -77,20 +71,21 @@ export function effectOf(definition: McpDefinition, { effects = {}, trust }: Sha
 }
 
 /** @throws {ConfigError} An effect or a pin would have no effect. */
-function checkNames(tools: readonly Listed[], { effects = {}, pin = {} }: Shared): void {
+function checkNames(tools: readonly ListedTool[], { effects = {}, pin = {} }: Shared): void {
   for (const [option, value] of Object.entries({ effects, pin })) {
     const unknown = new Set(Object.keys(value))
-    for (const { name } of tools) unknown.delete(name)
+    for (const { name } of unknown.size > 0 ? tools : []) unknown.delete(name)
     if (unknown.size === 0) continue
     const names = tools.map(({ name }) => name)
     throw new ConfigError(option, `no server has ${[...unknown].join(', ')}. They have: ${names.join(', ')}`)
   }
 }
 
-function checkPins(tools: readonly Listed[], { pin }: Shared): void {
+function checkPins(tools: readonly ListedTool[], { pin }: Shared): void {
   if (!pin) return
-  const changes = tools.flatMap(({ server, name, listed: { hash: now } }): Drift[] => {
-    const before = Object.hasOwn(pin, name) ? pin[name] : undefined
+  const pinned = tools.filter(({ name }) => Object.hasOwn(pin, name))
+  const changes = pinned.flatMap(({ server, name, info: { hash: now } }): Drift[] => {
+    const before = pin[name]
     return before === undefined || before === now ? [] : [{ server, name, before, now }]
   })
   const [first] = changes
