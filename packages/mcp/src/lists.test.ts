@@ -148,7 +148,7 @@ test('a server in this process may change what it has listed: the tools stay as 
   expect(asked).toEqual([{ words: 'a' }])
 })
 
-test('a function that chooses tools cannot change them, nor can whoever reads what is known of them (MC9, MC10)', async () => {
+test('a function that chooses tools cannot change them, nor can a reader of what is known of them (MC9, MC10)', async () => {
   const server = listing([listed('one', { description: 'One.', annotations: { readOnlyHint: true } })])
   const given: McpDefinition[] = []
   let info: McpToolInfo | undefined
