@@ -1,5 +1,7 @@
 /** The response of a server over HTTP, before the client reads it. */
 
+import { readableMessage } from './tolerance.ts'
+
 /** How a response is read. */
 export interface Reading {
   /** The most bytes of a message. */
@@ -21,13 +23,31 @@ class TooLongError extends Error {
 
 /**
  * The response without progress, and with a limit of each of its messages. The client has no limit, and it would check each notification of progress
- * against many schemas: a server may send very many.
+ * against many schemas: a server may send very many. `ended` is called when the client has read all of a response that is no stream: its request has had
+ * its answer, or gets none.
  */
-export function boundedResponse(response: Response, reading: Reading): Response {
-  const { body, headers } = response
+export function boundedResponse(response: Response, reading: Reading, ended: () => void): Response {
+  const { body, headers, ok, status } = response
+  if (ok && (!body || status === ACCEPTED)) ended()
   if (!body) return response
-  const isStream = headers.get('content-type')?.includes('text/event-stream')
-  return new Response(body.pipeThrough(isStream ? eventStream(reading) : oneMessage(reading)), response)
+  if (headers.get('content-type')?.includes('text/event-stream'))
+    return new Response(body.pipeThrough(eventStream(reading)), response)
+  return whole(new Response(body.pipeThrough(oneMessage(reading)), response), ended)
+}
+
+/** For notifications and answers. A request that is only accepted gets no answer. */
+const ACCEPTED = 202
+
+function whole(response: Response, ended: () => void): Response {
+  const given = response.json.bind(response)
+  async function json(): Promise<unknown> {
+    try {
+      return readableMessage(await given())
+    } finally {
+      if (response.ok) ended()
+    }
+  }
+  return Object.assign(response, { json })
 }
 
 function oneMessage({ messageBytes }: Reading): TransformStream<Uint8Array, Uint8Array> {

@@ -36,6 +36,8 @@ export interface Connecting<Context> {
   readonly messageBytes: number
   /** Called when the list of tools of the server has changed. */
   readonly changed: () => void
+  /** Called with each line of the log of a server in its own process. */
+  readonly logged: (line: string) => void
 }
 
 interface Opened {
@@ -68,7 +70,7 @@ export async function connect<Context>(connecting: Connecting<Context>): Promise
   client.onerror = () => {}
   try {
     await client.connect(transport, prior && 'command' in server ? { prior } : {})
-    calls.watch(transport)
+    calls.watch(transport, sdk)
   } catch (error) {
     isClosed = true
     await closed(() => transport.close(), pid?.(), grace)
@@ -113,15 +115,14 @@ function kill(pid: number): void {
 async function open<Context>(connecting: Connecting<Context>, calls: OpenCalls): Promise<Opened> {
   const { sdk, server, context, messageBytes } = connecting
   const reading: Reading = { messageBytes, takes: (message) => calls.takes(message) }
-  if ('command' in server) return stdio(sdk, server, context, reading)
+  if ('command' in server) return stdio(connecting, server, reading)
   if ('url' in server) return http(sdk, server, context, reading, calls)
   return { transport: await server.connect(context), network: undefined }
 }
 
 async function stdio<Context>(
-  sdk: Sdk,
+  { sdk, context, logged }: Connecting<Context>,
   server: StdioServer<Context>,
-  context: Context,
   reading: Reading,
 ): Promise<Opened> {
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio')
@@ -138,7 +139,10 @@ async function stdio<Context>(
   // Always read: a server stops when the pipe is full.
   transport.stderr?.on(
     'data',
-    eachLine((line) => heard(stderr, line)),
+    eachLine((line) => {
+      logged(line)
+      heard(stderr, line)
+    }),
   )
   return { transport, network: 'pipe', grace, ...(server.orphans === 'trust' && { pid: () => transport.pid }) }
 }
@@ -160,7 +164,8 @@ function http<Context>(
   calls: OpenCalls,
 ): Opened {
   const plain = server.fetch ?? fetch
-  const given: FetchLike = async (url, init) => boundedResponse(await plain(url, init), reading)
+  const given: FetchLike = async (url, init) =>
+    boundedResponse(await plain(url, init), reading, () => calls.ended(init?.body))
   const authProvider = valueFor(server.authProvider, context)
   const requestInit = valueFor(server.requestInit, context)
   const withAuth = authProvider ? oneRefresh(sdk, authProvider, given) : { fetch: given }

@@ -11,14 +11,15 @@ export interface ContentLimits {
   readonly fileBytes: number
 }
 
-/** The parts that a model reads. `_meta` and annotations are only in the output. */
-export function partsOf({ content }: CallToolResult, limits: ContentLimits): readonly ContentPart[] {
+/** The parts that a model reads: the content, or, without any, the structured content. `_meta` and annotations are only in the output. */
+export function partsOf({ content, structuredContent }: CallToolResult, limits: ContentLimits): readonly ContentPart[] {
+  if (content.length === 0 && structuredContent) return [textPart(JSON.stringify(structuredContent), limits)]
   return content.map((block) => partOf(block, limits))
 }
 
 /** The text of an error result. */
-export function errorTextOf({ content }: CallToolResult, limits: ContentLimits): string {
-  const parts = content.map((block) => partOf(block, limits))
+export function errorTextOf(result: CallToolResult, limits: ContentLimits): string {
+  const parts = partsOf(result, limits)
   return (
     parts.map((part) => (part.type === 'text' ? part.text : `[${part.mediaType}]`)).join('\n') || 'no reason was given'
   )
@@ -41,6 +42,7 @@ function textPart(text: string, { text: most }: ContentLimits): ContentPart {
 
 function filePart(mediaType: string, data: string, { fileBytes }: ContentLimits): ContentPart {
   const bytes = Math.floor((data.length * 3) / 4)
+  if (bytes === 0) return { type: 'text', text: `[an empty file of ${mediaType}]` }
   if (bytes > fileBytes)
     return { type: 'text', text: `[a file of ${mediaType} with ${bytes} bytes, more than ${fileBytes}]` }
   return { type: 'file', mediaType, data }

@@ -18,6 +18,13 @@ export class McpError extends AgentError {
 /** The server cannot be reached, or does not speak the protocol. */
 export class McpConnectionError extends McpError {
   static override readonly brand: string = 'McpConnectionError'
+  /** The last lines that the process of the server has written to its standard error, at most 20. Models and spans do not have them. */
+  declare readonly log: readonly string[]
+
+  constructor(server: string, problem: string, log: readonly string[] = []) {
+    super(server, problem)
+    this.log = log
+  }
 }
 
 /** The server wants other credentials. `redirect`: the user must authorize first, at the address that the `authProvider` has received. */

@@ -3,9 +3,9 @@
 import { isRecord } from '@meanwhile/core/calls'
 import type { Sdk } from './sdk.ts'
 
-/** The stream of an answer has ended without it. */
+/** The response has ended without the answer. */
 export class LostError extends Error {
-  readonly code = 'its stream has ended'
+  readonly code = 'its response has ended'
 }
 
 /**
@@ -15,17 +15,24 @@ export class LostError extends Error {
  */
 export type Fault = 'unsent' | 'expired' | 'auth' | 'refused' | 'answered' | 'lost'
 
+/** How servers refuse a session that they do not know, most often after a restart. The protocol asks for a 404. */
+const SESSION = /session|not initialized/i
+
+/** JSON-RPC 2.0: the request was not carried out. */
+const INVALID_REQUEST = -32600
+
 const UNSENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']
 
 export function faultOf(sdk: Sdk, thrown: unknown): Fault {
   const { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError } = sdk
   const error = causeOf(sdk, thrown)
   if (error instanceof UnauthorizedError) return 'auth'
-  if (error instanceof ProtocolError) return 'answered'
+  if (error instanceof ProtocolError)
+    return error.code === INVALID_REQUEST && SESSION.test(error.message) ? 'expired' : 'answered'
   if (error instanceof SdkHttpError) {
     const { status, data } = error
+    if (status === 404 || ([400, 401].includes(status) && SESSION.test(String(data.text)))) return 'expired'
     if (error.code === SdkErrorCode.ClientHttpAuthentication || status === 401) return 'auth'
-    if (status === 404 || (status === 400 && /session/i.test(String(data.text)))) return 'expired'
     return status >= 400 && status < 500 && status !== 408 ? 'refused' : 'lost'
   }
   if (error instanceof SdkError) {

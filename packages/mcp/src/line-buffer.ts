@@ -3,6 +3,7 @@
 import type { ReadBuffer } from '@modelcontextprotocol/client'
 import type { Reading } from './bounded-response.ts'
 import type { Sdk } from './sdk.ts'
+import { readableMessage } from './tolerance.ts'
 
 /**
  * In the place of the client's buffer, which copies all that it has for each piece: a long message would cost the square of its length. Progress is
@@ -37,7 +38,8 @@ export class LineBuffer implements Pick<ReadBuffer, 'append' | 'readMessage' | '
   readMessage(): ReturnType<ReadBuffer['readMessage']> {
     while (this.#next < this.#lines.length) {
       const message = parsed(this.#lines[this.#next++] ?? '')
-      if (message !== undefined && !this.#reading.takes(message)) return this.#sdk.parseJSONRPCMessage(message)
+      if (message !== undefined && !this.#reading.takes(message))
+        return this.#sdk.parseJSONRPCMessage(readableMessage(message))
     }
     return null
   }
@@ -76,9 +78,12 @@ export class LineBuffer implements Pick<ReadBuffer, 'append' | 'readMessage' | '
 
 const END = '\n'
 
+/** Some servers on Windows begin with a byte order mark. */
+const MARK = '\uFEFF'
+
 function parsed(line: string): unknown {
   try {
-    return JSON.parse(line)
+    return JSON.parse(line.startsWith(MARK) ? line.slice(1) : line)
   } catch {
     return undefined
   }

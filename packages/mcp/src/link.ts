@@ -26,6 +26,10 @@ export interface LinkOptions<Context> {
 const TRIES = 3
 const IDLE_AFTER = 300_000
 
+/** Of the log of a server that cannot be reached. */
+const MOST_LINES = 20
+const LONGEST_LINE = 1_000
+
 export class Link<Context> implements Way {
   readonly server: string
   readonly #options: LinkOptions<Context>
@@ -130,10 +134,16 @@ export class Link<Context> implements Way {
     const changed = () => {
       this.#listing = undefined
     }
+    const log: string[] = []
+    const logged = (line: string) => {
+      log.push(line.slice(0, LONGEST_LINE))
+      if (log.length > MOST_LINES) log.shift()
+    }
     for (let tries = 1; ; tries++)
       try {
+        log.length = 0
         const prior = protocols.get(this.server)
-        const connection = await connect({ sdk, server, context, mayAsk, messageBytes, prior, changed })
+        const connection = await connect({ sdk, server, context, mayAsk, messageBytes, prior, changed, logged })
         const discover = connection.client.getDiscoverResult()
         protocols.set(this.server, discover ? { kind: 'modern', discover } : { kind: 'legacy' })
         return connection
@@ -147,14 +157,15 @@ export class Link<Context> implements Way {
           continue
         }
         this.#opening = undefined
-        throw this.#named(sdk, error)
+        throw this.#named(sdk, error, log)
       }
   }
 
   /** The error with the name of the server. It has no cause, because the client's errors contain addresses and answers. */
-  #named(sdk: Connection['sdk'], error: unknown): unknown {
+  #named(sdk: Connection['sdk'], error: unknown, log: readonly string[] = []): unknown {
     if (error instanceof McpError) return error
     if (faultOf(sdk, error) === 'auth') return this.unauthorized()
-    return new McpConnectionError(this.server, `cannot be reached (${reasonOf(sdk, error)})`)
+    const hint = log.length > 0 ? '. The log of this error has what its process has written' : ''
+    return new McpConnectionError(this.server, `cannot be reached (${reasonOf(sdk, error)})${hint}`, log)
   }
 }

@@ -7,7 +7,7 @@ import { McpAuthError, McpConnectionError } from './errors.ts'
 import { listTools } from './list-tools.ts'
 import { OpenCalls } from './open-calls.ts'
 import { checkToolsOptions, fullLimits, type McpToolsOptions } from './options.ts'
-import { loadSdk } from './sdk.ts'
+import { loadSdk, type Sdk } from './sdk.ts'
 import { toolSet } from './tool-set.ts'
 import type { Way } from './way.ts'
 
@@ -29,7 +29,7 @@ export async function mcpTools(client: Client, options: McpToolsOptions): Promis
   const connection: Connection = {
     sdk,
     client,
-    calls: watched(client, transport),
+    calls: watched(client, transport, sdk),
     network: undefined,
     isClosed: () => client.transport !== transport,
     close: async () => {},
@@ -48,11 +48,11 @@ export async function mcpTools(client: Client, options: McpToolsOptions): Promis
   return toolSet([{ way, listing }], [], options)
 }
 
-function watched(client: Client, transport: Transport): OpenCalls {
+function watched(client: Client, transport: Transport, sdk: Sdk): OpenCalls {
   let calls = known.get(transport)
   if (calls) return calls
   calls = new OpenCalls()
-  calls.watch(transport)
+  calls.watch(transport, sdk)
   known.set(transport, calls)
   try {
     answerQuestions(client, calls)

@@ -3,6 +3,8 @@
 import { randomUUID } from 'node:crypto'
 import { isRecord } from '@meanwhile/core/calls'
 import type { ElicitRequest, ElicitResult, Progress, Transport } from '@modelcontextprotocol/client'
+import type { Sdk } from './sdk.ts'
+import { withReadableContent } from './tolerance.ts'
 
 /** A call that waits for its answer. */
 export interface OpenCall {
@@ -88,13 +90,19 @@ export class OpenCalls {
     this.#calls.get(this.#events.get(event))?.resumed()
   }
 
+  /** Called with a request when all of its response was read. The client passes its answer on in later microtasks; if it had none, it is lost. */
+  ended(body: unknown): void {
+    const request: unknown = typeof body === 'string' ? JSON.parse(body) : undefined
+    setImmediate(() => this.#streams.get(tokenOf(request))?.())
+  }
+
   /** Listens to the transport of a connected client. */
-  watch(transport: Transport): void {
+  watch(transport: Transport, sdk: Sdk): void {
     const { onmessage } = transport
     const send = transport.send.bind(transport)
     // The client does not notice when an HTTP server dies while it answers: the request would wait for its time limit.
     transport.send = (message, options) => {
-      const token = 'params' in message ? message.params?._meta?.progressToken : undefined
+      const token = tokenOf(message)
       if (token === undefined) return send(message, options)
       const onRequestStreamEnd = () => {
         options?.onRequestStreamEnd?.()
@@ -105,7 +113,7 @@ export class OpenCalls {
     }
     // The client would check each notification against many schemas, and a server may send very many.
     transport.onmessage = (message, extra) => {
-      if (!this.takes(message)) onmessage?.(message, extra)
+      if (!this.takes(message)) onmessage?.(withReadableContent(message, sdk), extra)
     }
   }
 
@@ -117,6 +125,11 @@ export class OpenCalls {
     call.progress(message.params)
     return true
   }
+}
+
+function tokenOf(request: unknown): unknown {
+  if (!isRecord(request) || !isRecord(request.params) || !isRecord(request.params._meta)) return undefined
+  return request.params._meta.progressToken
 }
 
 function isProgress(value: object): value is Progress {

@@ -82,3 +82,20 @@ test('the protocol of a server is found out once: each connection after the firs
   expect(await started()).toBe(2)
   expect(await started()).toBe(1)
 })
+
+test('if the process of a server ends at once, or there is none, the error has its log, but its message has not (MC1)', async () => {
+  const program = 'console.error("API_KEY is required"); process.exit(1)'
+  const failed = { command: process.execPath, args: ['-e', program] }
+  for (const [server, log] of [
+    [failed, 'API_KEY is required'],
+    [{ command: 'no-such-command' }, 'spawn no-such-command ENOENT'],
+  ] as const) {
+    await using servers = mcp({ servers: { a: server } })
+    const run = createAgent({ model: scriptedModel([]), middleware: [servers] }).run('Go')
+    await expect(run).rejects.toMatchObject({
+      name: 'McpConnectionError',
+      message: 'a: cannot be reached (CONNECTION_CLOSED). The log of this error has what its process has written',
+      log: [log],
+    })
+  }
+})

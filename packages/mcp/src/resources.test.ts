@@ -89,7 +89,7 @@ test('a resource whose text is not a string is not an answer (MC23)', async () =
   })
   const calls = [call('mcp_read_resource', { uri: 'a://b' })]
   expect((await ran({ servers: { a: { ...server, resources: true } } }, calls)).read).toEqual([
-    'a: its answer is not valid',
+    'a: it has run, but its answer is not valid',
   ])
 })
 

@@ -68,7 +68,7 @@ export class ServerCall {
       const fault = faultOf(sdk, thrown)
       if (fault === 'auth') throw failed('', way.unauthorized())
       if (fault === 'answered')
-        throw failed(thrown instanceof sdk.ProtocolError ? thrown.message : 'its answer is not valid')
+        throw failed(thrown instanceof sdk.ProtocolError ? thrown.message : 'it has run, but its answer is not valid')
       if (fault === 'refused') throw failed(`the request was refused (${reasonOf(sdk, thrown)})`)
       way.drop(connection)
       tries = { ...tries, [fault]: tries[fault] + 1 }
