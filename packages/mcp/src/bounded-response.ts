@@ -23,7 +23,7 @@ class TooLongError extends Error {
 
 /**
  * The response without progress, and with a limit of each of its messages. The client has no limit, and it would check each notification of progress
- * against many schemas: a server may send very many. `ended` is called when the client has read all of a response that is no stream: its request has had
+ * against many schemas: a server may send very many. `ended` is called when the client has read all of a response that is not a stream: its request has had
  * its answer, or gets none.
  */
 export function boundedResponse(response: Response, reading: Reading, ended: () => void): Response {

@@ -26,8 +26,9 @@ export interface JsonObject {
 /** The definition, or why it cannot be a tool. */
 export function readDefinition(raw: unknown): McpDefinition | string {
   if (!isRecord(raw) || typeof raw.name !== 'string' || raw.name === '') return 'it has no name'
-  const { name, description, inputSchema, outputSchema, annotations, execution } = raw
-  if (!isObjectSchema(inputSchema)) return 'its input is not the schema of an object'
+  const { name, description, outputSchema, annotations, execution } = raw
+  const inputSchema = objectSchema(raw.inputSchema)
+  if (!inputSchema) return 'its input is not the schema of an object'
   if (isRecord(execution) && execution.taskSupport === 'required') return 'it can only be called as a task'
   const hints = isRecord(annotations) ? annotationsIn(annotations) : NONE
   const definition =
@@ -37,8 +38,14 @@ export function readDefinition(raw: unknown): McpDefinition | string {
   return isRecord(outputSchema) ? { ...definition, outputSchema } : definition
 }
 
-function isObjectSchema(value: unknown): value is McpDefinition['inputSchema'] {
-  return isRecord(value) && value.type === 'object'
+/** Servers leave out the type, which can only be this one, and the whole schema of a tool without parameters. */
+function objectSchema(given: unknown): McpDefinition['inputSchema'] | undefined {
+  const schema = given ?? {}
+  if (!isRecord(schema)) return undefined
+  const { type = null } = schema
+  if (type === null || type === 'object' || (Array.isArray(type) && type.includes('object')))
+    return type === 'object' ? (schema as McpDefinition['inputSchema']) : { ...schema, type: 'object' }
+  return undefined
 }
 
 const NONE: ToolAnnotations = Object.freeze({})

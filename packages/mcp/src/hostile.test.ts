@@ -112,8 +112,9 @@ const cases: readonly [string, readonly string[], HttpServer, (readonly ScriptSt
   ],
   [
     'has the same page again and again',
-    ['a: the pages of its list of tools do not end'],
-    listingWith(() => ({ tools: [], nextCursor: 'x' })),
+    ['There is no tool named "u". Available tools: t.'],
+    listingWith(() => ({ tools: [listed('t')], nextCursor: 'x' })),
+    [call('u', {})],
   ],
   [
     'has long cursors',
@@ -177,13 +178,13 @@ const cases: readonly [string, readonly string[], HttpServer, (readonly ScriptSt
   ],
   [
     'has a schema that is none',
-    ['a: a schema of its tool cannot be used: type must be JSONType or JSONType[]: nothing'],
+    ['ok'],
     answering(text('ok'), { inputSchema: { type: 'object', properties: { x: { type: 'nothing' } } } }),
     one,
   ],
   [
     'has a schema that refers to itself',
-    ['a: a schema of its tool cannot be used: Maximum call stack size exceeded'],
+    ['ok'],
     answering(text('ok'), { inputSchema: { type: 'object', allOf: [{ $ref: '#' }] } }),
     one,
   ],

@@ -1,6 +1,6 @@
 /** The schemas of a server: what may be wrong with one, and how it checks a value. */
 
-import { type JsonSchema, messageOf, type ToolSchema } from '@meanwhile/core'
+import type { JsonSchema, ToolSchema } from '@meanwhile/core'
 import { branded, isRecord } from '@meanwhile/core/calls'
 import type { StandardSchemaV1 } from '@modelcontextprotocol/client'
 import { type JsonObject, orderedJson } from './definition.ts'
@@ -130,18 +130,17 @@ function isPattern(key: string, schema: JsonObject): boolean {
 
 /**
  * A schema as core uses it, which shows it as it is, and checks values without its {@link withoutPatterns patterns}. It is compiled with the first value, and its functions
- * are made when they are read: a server may list more tools than a run ever calls.
+ * are made when they are read: a server may list more tools than a run ever calls. One that cannot be compiled, such as one in an unknown dialect,
+ * accepts every object: the server checks its input itself.
  */
 export class LazySchema implements ToolSchema<JsonObject> {
   /** Frozen with everything inside. */
   readonly shown: JsonSchema
-  readonly #server: string
   readonly #sdk: Sdk
   #compiled: ToolSchema | undefined
 
-  constructor(schema: JsonObject, server: string, sdk: Sdk) {
+  constructor(schema: JsonObject, sdk: Sdk) {
     this.shown = schema as JsonSchema
-    this.#server = server
     this.#sdk = sdk
   }
 
@@ -150,16 +149,20 @@ export class LazySchema implements ToolSchema<JsonObject> {
   }
 
   async #validate(value: unknown): Promise<StandardSchemaV1.Result<JsonObject>> {
+    if (!isRecord(value)) return { issues: [{ message: 'must be an object' }] }
     try {
       this.#compiled ??= this.#sdk.fromJsonSchema(withoutPatterns(this.shown) as JsonObject)
       const checked = await this.#compiled['~standard'].validate(value)
       return checked.issues ? checked : { value: checked.value as JsonObject }
-    } catch (error) {
-      // A schema may be wrong, or refer to itself without end.
-      throw new Error(`${this.#server}: a schema of its tool cannot be used: ${messageOf(error).slice(0, 200)}`)
+    } catch {
+      // Also one that refers to itself without end.
+      this.#compiled = ANY_OBJECT
+      return { value }
     }
   }
 }
+
+const ANY_OBJECT = shownSchema({}, (value) => ({ value }))
 
 // Core reads the JSON Schema as it is.
 branded('schema', LazySchema.prototype, (schema: LazySchema) => schema.shown)

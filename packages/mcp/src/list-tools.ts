@@ -51,10 +51,13 @@ export async function listTools(connection: Connection, options: ListOptions): P
   let room = limits.messageBytes
   if (!hasTools) return { tools, problems }
   for (let cursor: string | undefined; ; ) {
-    const page = await pageAt(connection, cursor)
-    if (tools.length + problems.length + page.tools.length > most)
+    const { tools: listed, nextCursor } = await pageAt(connection, cursor)
+    // Servers without pages send a cursor all the same, and for it what they sent before.
+    const isAgain = typeof nextCursor === 'string' && cursors.has(nextCursor)
+    const fresh = isAgain ? listed.filter((raw) => !isRecord(raw) || !names.has(String(raw.name))) : listed
+    if (tools.length + problems.length + fresh.length > most)
       throw new McpLimitError(server, `it has more than ${limits.tools} tools`)
-    for (const raw of page.tools) {
+    for (const raw of fresh) {
       const read = readTool(raw, { limits, names, isOurs })
       if (typeof read === 'string') {
         problems.push(`${server}: its tool ${nameOf(raw)} is left out: ${read}`)
@@ -63,12 +66,10 @@ export async function listTools(connection: Connection, options: ListOptions): P
       names.add(read.name)
       tools.push(new ListedTool(read, server, sdk))
     }
-    const { nextCursor } = page
-    if (typeof nextCursor !== 'string') return { tools, problems }
+    if (typeof nextCursor !== 'string' || isAgain) return { tools, problems }
     cursor = nextCursor
     room -= cursor.length
-    if (cursors.has(cursor) || cursors.size >= limits.tools)
-      throw new McpLimitError(server, 'the pages of its list of tools do not end')
+    if (cursors.size >= limits.tools) throw new McpLimitError(server, 'the pages of its list of tools do not end')
     if (room < 0) throw new McpLimitError(server, 'the cursors of its list of tools are too long')
     cursors.add(cursor)
   }

@@ -32,8 +32,8 @@ export class ListedTool {
     const { inputSchema, outputSchema } = definition
     this.server = server
     this.definition = definition
-    this.input = new LazySchema(inputSchema, server, sdk)
-    this.output = outputSchema && new LazySchema(outputSchema, server, sdk)
+    this.input = new LazySchema(inputSchema, sdk)
+    this.output = outputSchema && new LazySchema(outputSchema, sdk)
   }
 
   /** The server's name of the tool. */

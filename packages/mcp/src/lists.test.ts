@@ -36,7 +36,7 @@ test('a bad tool is left out with a warning that names its server, and costs no 
         listed('good'),
         listed(''),
         null,
-        { name: 'no-schema' },
+        { name: 'no-schema', inputSchema: [] },
         { name: 'text', inputSchema: { type: 'string' } },
         listed('deep', { inputSchema: { type: 'object', properties: { x: deep } } }),
         listed('large', { inputSchema: { type: 'object', description: 'x'.repeat(70_000) } }),
@@ -174,4 +174,52 @@ test('an effect or a pin for a tool that no server has is an error that lists th
     name: 'ConfigError',
     message: 'effects: no server has looup. They have: lookup, write, put, count, pay, fail',
   })
+})
+
+const strange: readonly (readonly [string, object])[] = [
+  ['has no type', { properties: { a: { type: 'string' } } }],
+  ['has a type of null', { type: null, properties: { a: { type: 'string' } } }],
+  ['has several types', { type: ['object', 'null'], properties: { a: { type: 'string' } } }],
+  ['has members that are null', { type: 'object', properties: { a: {} }, required: null, additionalProperties: null }],
+  ['is of draft 4', { $schema: 'http://json-schema.org/draft-04/schema#', type: 'object', properties: { a: {} } }],
+  ['is in a dialect that nobody knows', { $schema: 'https://a.test/own', type: 'object', properties: { a: {} } }],
+  ['refers to what is missing', { type: 'object', properties: { a: { $ref: '#/$defs/a' } } }],
+]
+
+test.each(strange)(
+  'a tool whose input schema %s can be called: its server checks the input (MC11)',
+  async (_, inputSchema) => {
+    const server = listing([listed('t', { inputSchema })], ({ params }) => ({
+      content: [{ type: 'text', text: JSON.stringify(params?.arguments) }],
+    }))
+    const { read, tools } = await ran({ servers: { a: server } }, [call('t', { a: 'x' })])
+    expect(read).toEqual(['{"a":"x"}'])
+    expect(tools[0]?.inputSchema).toMatchObject({ ...inputSchema, type: 'object' })
+  },
+)
+
+test('a tool without an input schema has no parameters (MC11)', async () => {
+  const { tools } = await toolsOf({ servers: { a: listing([{ name: 't', inputSchema: null }, { name: 'u' }]) } })
+  expect(tools.map(({ inputSchema }) => inputSchema)).toEqual([{ type: 'object' }, { type: 'object' }])
+})
+
+test('a result whose schema cannot be compiled is not checked: its call has run (MC21)', async () => {
+  const outputSchema = { $schema: 'http://json-schema.org/draft-04/schema#', type: 'object' }
+  const server = listing([listed('t', { outputSchema })], () => ({ content: [], structuredContent: { a: 1 } }))
+  expect((await ran({ servers: { a: server } }, [call('t', {})])).read).toEqual(['{"a":1}'])
+})
+
+test('a list ends when its cursor comes again, also one that is empty, and no tool is there twice (MC11)', async () => {
+  const named = async (pages: Readonly<Record<string, readonly [string, string?]>>) => {
+    const server = raw(({ method, params }) => {
+      if (method !== 'tools/list') return undefined
+      const [name = '', nextCursor] = pages[String(params?.cursor)] ?? []
+      return { tools: [listed(name)], nextCursor }
+    })
+    return await toolsOf({ servers: { a: server }, limits: { tools: 2 } })
+  }
+  expect(await named({ undefined: ['t', ''], '': ['t', ''] })).toMatchObject({ names: ['t'], warnings: [] })
+  expect(await named({ undefined: ['t', 'x'], x: ['u', 'x'] })).toMatchObject({ names: ['t', 'u'], warnings: [] })
+  expect(await named({ undefined: ['t', 'x'], x: ['t', 'y'], y: ['t', 'x'] })).toMatchObject({ names: ['t'] })
+  expect(await named({ undefined: ['t', ''], '': ['u'] })).toMatchObject({ names: ['t', 'u'], warnings: [] })
 })

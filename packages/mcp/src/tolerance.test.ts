@@ -92,7 +92,7 @@ test.each(answers)(
   },
 )
 
-test('what is no answer is left as it is: the client judges it (MC19)', () => {
+test('what is not an answer is left as it is: the client judges it (MC19)', () => {
   const buffer = new LineBuffer(sdk, { messageBytes: 1_000, takes: () => false })
   buffer.append(Buffer.from('{"id":null,"error":{"code":-32700,"message":"Parse error"}}\n{"id":3}\n'))
   expect(() => buffer.readMessage()).toThrow()

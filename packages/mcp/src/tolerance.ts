@@ -37,7 +37,7 @@ function errorOf(error: unknown): JsonObject {
 /** JSON-RPC 2.0. */
 const INTERNAL_ERROR = -32603
 
-/** The result of a call, if the message is one, with content that the client accepts. A block that is in no known form becomes a text. */
+/** The result of a call, if the message is one, with content that the client accepts. A block in an unknown form becomes a text. */
 export function withReadableContent<Message>(message: Message, sdk: Sdk): Message {
   if (!isRecord(message) || !isRecord(message.result)) return message
   const { content, structuredContent } = message.result
