@@ -36,6 +36,8 @@ export interface Connecting<Context> {
   readonly messageBytes: number
   /** Called when the list of tools of the server has changed. */
   readonly changed: () => void
+  /** Ends the connecting. */
+  readonly signal: AbortSignal
   /** Called with each line of the log of a server in its own process. */
   readonly logged: (line: string) => void
 }
@@ -50,7 +52,7 @@ interface Opened {
 
 /** Connects. Throws what the client throws. */
 export async function connect<Context>(connecting: Connecting<Context>): Promise<Connection> {
-  const { sdk, server, mayAsk, prior, changed } = connecting
+  const { sdk, server, mayAsk, prior, changed, signal } = connecting
   const calls = new OpenCalls()
   const { transport, network, pid, grace = GRACE } = await open(connecting, calls)
   const client = new sdk.Client(CLIENT, {
@@ -68,13 +70,19 @@ export async function connect<Context>(connecting: Connecting<Context>): Promise
   }
   // What it reports here, such as progress of a call that has ended, does not make a call fail.
   client.onerror = () => {}
+  // The client does not hand a signal to all that it waits for, but gives up when its transport closes.
+  const stop = () => void transport.close().catch(() => {})
+  signal.addEventListener('abort', stop)
   try {
+    signal.throwIfAborted()
     await client.connect(transport, prior && 'command' in server ? { prior } : {})
     calls.watch(transport, sdk)
   } catch (error) {
     isClosed = true
     await closed(() => transport.close(), pid?.(), grace)
     throw error
+  } finally {
+    signal.removeEventListener('abort', stop)
   }
   return {
     sdk,

@@ -18,12 +18,13 @@ export class McpError extends AgentError {
 /** The server cannot be reached, or does not speak the protocol. */
 export class McpConnectionError extends McpError {
   static override readonly brand: string = 'McpConnectionError'
-  /** The last lines that the process of the server has written to its standard error, at most 20. Models and spans do not have them. */
+  /** The last lines that the process of the server has written to its standard error, at most 20. */
   declare readonly log: readonly string[]
 
   constructor(server: string, problem: string, log: readonly string[] = []) {
     super(server, problem)
-    this.log = log
+    // Not enumerable: it may contain secrets, and whoever prints the error has not asked for it.
+    Object.defineProperty(this, 'log', { value: log })
   }
 }
 

@@ -168,8 +168,8 @@ const cases: readonly [string, readonly string[], HttpServer, (readonly ScriptSt
   ],
   [
     'has a long schema',
-    ['a: its tool "t" is left out: its schema has 70028 bytes, more than 65536'],
-    listing([listed('t', { inputSchema: { type: 'object', title: 'x'.repeat(70_000) } })]),
+    ['a: its tool "t" is left out: its schema has 300028 bytes, more than 262144'],
+    listing([listed('t', { inputSchema: { type: 'object', title: 'x'.repeat(300_000) } })]),
   ],
   [
     'has a schema in another document',

@@ -34,6 +34,8 @@ export class Link<Context> implements Way {
   readonly server: string
   readonly #options: LinkOptions<Context>
   #opening: Promise<Connection> | undefined
+  /** Ends the opening. */
+  #stop = new AbortController()
   #listing: Promise<Listing> | undefined
   /** Connections that are closed when the last of their requests has its answer. */
   readonly #dropped = new Set<Connection>()
@@ -121,6 +123,7 @@ export class Link<Context> implements Way {
 
   async close(): Promise<void> {
     clearTimeout(this.#idle)
+    this.#stop.abort()
     const open = this.#opening?.catch(() => undefined)
     this.#forgetConnection()
     this.#options.gone()
@@ -130,6 +133,9 @@ export class Link<Context> implements Way {
   async #open(): Promise<Connection> {
     const { options: server, context, limits, mayAsk, protocols } = this.#options
     const { messageBytes } = limits
+    const stop = new AbortController()
+    const { signal } = stop
+    this.#stop = stop
     const sdk = await loadSdk()
     const changed = () => {
       this.#listing = undefined
@@ -143,11 +149,12 @@ export class Link<Context> implements Way {
       try {
         log.length = 0
         const prior = protocols.get(this.server)
-        const connection = await connect({ sdk, server, context, mayAsk, messageBytes, prior, changed, logged })
+        const connection = await connect({ sdk, server, context, mayAsk, messageBytes, prior, changed, signal, logged })
         const discover = connection.client.getDiscoverResult()
         protocols.set(this.server, discover ? { kind: 'modern', discover } : { kind: 'legacy' })
         return connection
       } catch (error) {
+        if (signal.aborted) throw new McpConnectionError(this.server, 'was closed before it was connected')
         // Another version of the server may have been installed.
         protocols.delete(this.server)
         const isOver = isSilent(sdk, error) || ['auth', 'refused'].includes(faultOf(sdk, error))

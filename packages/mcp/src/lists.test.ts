@@ -39,7 +39,7 @@ test('a bad tool is left out with a warning that names its server, and costs no 
         { name: 'no-schema', inputSchema: [] },
         { name: 'text', inputSchema: { type: 'string' } },
         listed('deep', { inputSchema: { type: 'object', properties: { x: deep } } }),
-        listed('large', { inputSchema: { type: 'object', description: 'x'.repeat(70_000) } }),
+        listed('large', { inputSchema: { type: 'object', description: 'x'.repeat(300_000) } }),
         listed('remote', { inputSchema: { type: 'object', properties: { x: { $ref: 'https://a.test/s' } } } }),
         listed('task', { execution: { taskSupport: 'required' } }),
       ]),
@@ -52,7 +52,7 @@ test('a bad tool is left out with a warning that names its server, and costs no 
     ['mcp-tool', 'a: its tool "no-schema" is left out: its input is not the schema of an object'],
     ['mcp-tool', 'a: its tool "text" is left out: its input is not the schema of an object'],
     ['mcp-tool', 'a: its tool "deep" is left out: its schema is nested deeper than 64 levels'],
-    ['mcp-tool', 'a: its tool "large" is left out: its schema has 70034 bytes, more than 65536'],
+    ['mcp-tool', 'a: its tool "large" is left out: its schema has 300034 bytes, more than 262144'],
     ['mcp-tool', 'a: its tool "remote" is left out: its schema refers to another document: https://a.test/s'],
     ['mcp-tool', 'a: its tool "task" is left out: it can only be called as a task'],
   ])

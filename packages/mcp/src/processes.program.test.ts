@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { inspect } from 'node:util'
 import { respond, say, scriptedModel } from '@meanwhile/assemble/testing'
 import { createAgent } from '@meanwhile/core'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -92,10 +93,25 @@ test('if the process of a server ends at once, or there is none, the error has i
   ] as const) {
     await using servers = mcp({ servers: { a: server } })
     const run = createAgent({ model: scriptedModel([]), middleware: [servers] }).run('Go')
-    await expect(run).rejects.toMatchObject({
+    const error = await run.catch((error: unknown) => error)
+    expect(error).toMatchObject({
       name: 'McpConnectionError',
       message: 'a: cannot be reached (CONNECTION_CLOSED). The log of this error has what its process has written',
       log: [log],
     })
+    expect(inspect(error)).not.toContain(log)
   }
+})
+
+test('close ends a server that is still silent, and does not wait for its time limits (MC1, MC3)', async () => {
+  using log = noted()
+  const program = 'require("node:fs").appendFileSync(process.env.PIDS, process.pid + "\\n"); process.stdin.resume()'
+  const silent = { command: process.execPath, args: ['-e', program], env: { PIDS: log.PIDS } }
+  const servers = mcp({ servers: { silent } })
+  const run = createAgent({ model: scriptedModel([]), middleware: [servers] }).run('Go')
+  const failed = expect(run).rejects.toThrow('silent: was closed before it was connected')
+  await expect.poll(() => existsSync(log.PIDS) && log.pids()).toHaveLength(1)
+  await servers.close()
+  await failed
+  expect(log.pids().filter(isRunning)).toEqual([])
 })
