@@ -81,7 +81,7 @@ export interface McpLimits {
   readonly tools?: number
   /** The most bytes of a message of the server. A longer one ends the connection. Default 32 MiB. */
   readonly messageBytes?: number
-  /** The most bytes of a schema. Default 256 KiB: the longest of 600 tools of public servers has 71,381. */
+  /** The most bytes of a schema. Default 256 KiB: one of a public server has 71,381. */
   readonly schemaBytes?: number
   /** The deepest nesting of a schema. Default 64. */
   readonly schemaDepth?: number
