@@ -23,7 +23,7 @@ export class McpConnectionError extends McpError {
 
   constructor(server: string, problem: string, log: readonly string[] = []) {
     super(server, problem)
-    // Not enumerable: it may contain secrets, and whoever prints the error has not asked for it.
+    // Not enumerable: it may contain secrets, and a program that prints the error did not ask for it.
     Object.defineProperty(this, 'log', { value: log })
   }
 }
