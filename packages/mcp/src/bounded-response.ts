@@ -1,6 +1,6 @@
 /** The response of a server over HTTP, before the client reads it. */
 
-import { readableMessage } from './tolerance.ts'
+import { readableText } from './tolerance.ts'
 
 /** How a response is read. */
 export interface Reading {
@@ -23,40 +23,42 @@ class TooLongError extends Error {
 
 /**
  * The response without progress, and with a limit of each of its messages. The client has no limit, and it would check each notification of progress
- * against many schemas: a server may send very many. `ended` is called when the client has read all of a response that is not a stream: its request has had
- * its answer, or gets none.
+ * against many schemas: a server may send very many. Its answers are {@link readableText readable}.
  */
-export function boundedResponse(response: Response, reading: Reading, ended: () => void): Response {
-  const { body, headers, ok, status } = response
-  if (ok && (!body || status === ACCEPTED)) ended()
+export function boundedResponse(response: Response, reading: Reading): Response {
+  const { body, headers } = response
   if (!body) return response
-  if (headers.get('content-type')?.includes('text/event-stream'))
-    return new Response(body.pipeThrough(eventStream(reading)), response)
-  return whole(new Response(body.pipeThrough(oneMessage(reading)), response), ended)
+  const type = headers.get('content-type') ?? ''
+  if (type.includes('text/event-stream')) return new Response(body.pipeThrough(eventStream(reading)), response)
+  const limited = body.pipeThrough(limit(reading))
+  return new Response(type.includes('application/json') ? limited.pipeThrough(oneMessage()) : limited, response)
 }
 
-/** For notifications and answers. A request that is only accepted gets no answer. */
-const ACCEPTED = 202
-
-function whole(response: Response, ended: () => void): Response {
-  const given = response.json.bind(response)
-  async function json(): Promise<unknown> {
-    try {
-      return readableMessage(await given())
-    } finally {
-      if (response.ok) ended()
-    }
-  }
-  return Object.assign(response, { json })
+/** The same for a response that is not of the server, such as one with a token. */
+export function limitedResponse(response: Response, reading: Reading): Response {
+  return response.body ? new Response(response.body.pipeThrough(limit(reading)), response) : response
 }
 
-function oneMessage({ messageBytes }: Reading): TransformStream<Uint8Array, Uint8Array> {
+function limit({ messageBytes }: Reading): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0
   return new TransformStream({
     transform(chunk, controller) {
       bytes += chunk.length
       if (bytes > messageBytes) throw new TooLongError(messageBytes)
       controller.enqueue(chunk)
+    },
+  })
+}
+
+function oneMessage(): TransformStream<Uint8Array, Uint8Array> {
+  const decoder = new TextDecoder()
+  let text = ''
+  return new TransformStream({
+    transform(chunk) {
+      text += decoder.decode(chunk, { stream: true })
+    },
+    flush(controller) {
+      controller.enqueue(new TextEncoder().encode(readableText(text + decoder.decode())))
     },
   })
 }
@@ -91,7 +93,7 @@ function eventStream({ messageBytes, takes }: Reading): TransformStream<Uint8Arr
         const { id, message } = messageIn(event)
         if (takes(message)) position = id === undefined ? position : `id: ${id}\nevent: progress\ndata: -\n\n`
         else {
-          passed += position + event
+          passed += position + readableEvent(event)
           position = ''
         }
       }
@@ -107,6 +109,14 @@ function eventStream({ messageBytes, takes }: Reading): TransformStream<Uint8Arr
     flush: (controller) => controller.enqueue(encoder.encode(rest)),
   })
 }
+
+/** The event with its message readable. JSON with line ends has several lines of data, and is left as it is. */
+function readableEvent(event: string): string {
+  if (event.match(DATA)?.length !== 1) return event
+  return event.replace(DATA, (_, field: string, text: string) => field + readableText(text))
+}
+
+const DATA = /^(data: ?)(.*)$/gm
 
 const LINE_END = /\r\n|\n|\r/
 const END_OF_EVENT = /(?:\r\n|\n|\r(?!\n)){2}/g

@@ -183,14 +183,14 @@ test('progress that is not a finite number is not read (MC18)', async () => {
 const tokenOf = ({ params }: RawRequest) => (params?._meta ?? {}) as { readonly progressToken?: string }
 
 /** A server whose first answers to calls are these; then it answers. */
-function faulty(...faults: ((id: number) => Response)[]) {
+function faulty(...faults: (() => unknown)[]) {
   let calls = 0
   const tools = [
     listed('get', { annotations: { readOnlyHint: true } }),
     listed('set'),
     listed('put', { annotations: { idempotentHint: true } }),
   ]
-  const server = listing(tools, ({ id }) => faults[calls++]?.(id) ?? text('ok'))
+  const server = listing(tools, () => faults[calls++]?.() ?? text('ok'))
   return { server, calls: () => calls }
 }
 
@@ -303,12 +303,10 @@ test('a tool with idempotentHint is called again only with trust and repeat (MC2
 })
 
 test('a request that was refused because of its session is sent again on a new one, whatever its effect, once (MC5)', async () => {
-  const error = (message: string, code = -32000) => ({ jsonrpc: '2.0', id: null, error: { code, message } })
+  const error = (message: string) => ({ jsonrpc: '2.0', id: null, error: { code: -32000, message } })
   const refused = [
     () => Response.json(error('Bad Request: No valid session ID provided'), { status: 400 }),
     () => Response.json(error('Bad Request: Server not initialized'), { status: 400 }),
-    () => new Response('Unauthorized: Session not found', { status: 401 }),
-    (id: number) => Response.json({ ...error('Unknown session id; client should reinitialize', -32600), id }),
   ]
   for (const unknown of refused) {
     const one = faulty(unknown)
@@ -321,6 +319,17 @@ test('a request that was refused because of its session is sent again on a new o
     'a: set has no answer (HTTP 404)',
   ])
   expect(two.calls()).toBe(2)
+})
+
+test('an error of the server that only names a session is its answer: the call may have acted, and is not made again (MC5, MC20)', async () => {
+  const message = 'paid, but the receipt session could not be opened'
+  let calls = 0
+  const server = listing([listed('pay')], ({ id }) => {
+    calls++
+    return Response.json({ jsonrpc: '2.0', id, error: { code: -32600, message } })
+  })
+  expect((await ran({ servers: { a: server } }, [call('pay', {})])).read).toEqual([`a: ${message}`])
+  expect(calls).toBe(1)
 })
 
 test('a request that was refused is not sent again, and one that a gateway lost may have happened (MC20)', async () => {

@@ -1,9 +1,10 @@
 /** One connection to a server. */
 
 import { messageOf } from '@meanwhile/core'
+import { unlessAborted } from '@meanwhile/core/calls'
 import type { Client, ElicitRequest, FetchLike, PriorDiscovery, Transport } from '@modelcontextprotocol/client'
 import { isOAuth, oneRefresh } from './auth.ts'
-import { boundedResponse, type Reading } from './bounded-response.ts'
+import { boundedResponse, limitedResponse, type Reading } from './bounded-response.ts'
 import { LineBuffer } from './line-buffer.ts'
 import { OpenCalls } from './open-calls.ts'
 import type { HttpServer, Of, ServerOptions, StdioServer } from './options.ts'
@@ -71,15 +72,19 @@ export async function connect<Context>(connecting: Connecting<Context>): Promise
   // What it reports here, such as progress of a call that has ended, does not make a call fail.
   client.onerror = () => {}
   // The client does not hand a signal to all that it waits for, but gives up when its transport closes.
-  const stop = () => void transport.close().catch(() => {})
+  let running: number | null | undefined
+  const stop = () => {
+    running = pid?.()
+    void transport.close().catch(() => {})
+  }
   signal.addEventListener('abort', stop)
   try {
     signal.throwIfAborted()
     await client.connect(transport, prior && 'command' in server ? { prior } : {})
-    calls.watch(transport, sdk)
+    calls.watch(client, transport, sdk)
   } catch (error) {
     isClosed = true
-    await closed(() => transport.close(), pid?.(), grace)
+    await closed(() => transport.close(), running ?? pid?.(), grace)
     throw error
   } finally {
     signal.removeEventListener('abort', stop)
@@ -121,11 +126,11 @@ function kill(pid: number): void {
 }
 
 async function open<Context>(connecting: Connecting<Context>, calls: OpenCalls): Promise<Opened> {
-  const { sdk, server, context, messageBytes } = connecting
+  const { sdk, server, context, messageBytes, signal } = connecting
   const reading: Reading = { messageBytes, takes: (message) => calls.takes(message) }
   if ('command' in server) return stdio(connecting, server, reading)
   if ('url' in server) return http(sdk, server, context, reading, calls)
-  return { transport: await server.connect(context), network: undefined }
+  return { transport: await unlessAborted(Promise.resolve(server.connect(context)), [signal]), network: undefined }
 }
 
 async function stdio<Context>(
@@ -172,12 +177,15 @@ function http<Context>(
   calls: OpenCalls,
 ): Opened {
   const plain = server.fetch ?? fetch
-  const given: FetchLike = async (url, init) =>
-    boundedResponse(await plain(url, init), reading, () => calls.ended(init?.body))
+  const address = new URL(valueFor(server.url, context))
+  const given: FetchLike = async (url, init) => {
+    const response = await plain(url, init)
+    return String(url) === String(address) ? boundedResponse(response, reading) : limitedResponse(response, reading)
+  }
   const authProvider = valueFor(server.authProvider, context)
   const requestInit = valueFor(server.requestInit, context)
   const withAuth = authProvider ? oneRefresh(sdk, authProvider, given) : { fetch: given }
-  const transport = new sdk.StreamableHTTPClientTransport(new URL(valueFor(server.url, context)), {
+  const transport = new sdk.StreamableHTTPClientTransport(address, {
     ...withAuth,
     ...(requestInit && { requestInit }),
     async fetch(url, init) {

@@ -13,7 +13,8 @@ export interface ContentLimits {
 
 /** The parts that a model reads: the content, or, without any, the structured content. `_meta` and annotations are only in the output. */
 export function partsOf({ content, structuredContent }: CallToolResult, limits: ContentLimits): readonly ContentPart[] {
-  if (content.length === 0 && structuredContent) return [textPart(JSON.stringify(structuredContent), limits)]
+  if (content.length === 0 && structuredContent !== undefined)
+    return [textPart(JSON.stringify(structuredContent), limits)]
   return content.map((block) => partOf(block, limits))
 }
 

@@ -15,11 +15,8 @@ export class LostError extends Error {
  */
 export type Fault = 'unsent' | 'expired' | 'auth' | 'refused' | 'answered' | 'lost'
 
-/** How servers refuse a session that they do not know, most often after a restart. The protocol asks for a 404. */
+/** How servers refuse a session that they do not know, most often after a restart. The protocol asks for a 404. An error of JSON-RPC may come from a tool that has acted. */
 const SESSION = /session|not initialized/i
-
-/** JSON-RPC 2.0: the request was not carried out. */
-const INVALID_REQUEST = -32600
 
 const UNSENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']
 
@@ -27,11 +24,10 @@ export function faultOf(sdk: Sdk, thrown: unknown): Fault {
   const { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError } = sdk
   const error = causeOf(sdk, thrown)
   if (error instanceof UnauthorizedError) return 'auth'
-  if (error instanceof ProtocolError)
-    return error.code === INVALID_REQUEST && SESSION.test(error.message) ? 'expired' : 'answered'
+  if (error instanceof ProtocolError) return 'answered'
   if (error instanceof SdkHttpError) {
     const { status, data } = error
-    if (status === 404 || ([400, 401].includes(status) && SESSION.test(String(data.text)))) return 'expired'
+    if (status === 404 || (status === 400 && SESSION.test(String(data.text)))) return 'expired'
     if (error.code === SdkErrorCode.ClientHttpAuthentication || status === 401) return 'auth'
     return status >= 400 && status < 500 && status !== 408 ? 'refused' : 'lost'
   }

@@ -131,7 +131,7 @@ function isPattern(key: string, schema: JsonObject): boolean {
 /**
  * A schema as core uses it, which shows it as it is, and checks values without its {@link withoutPatterns patterns}. It is compiled with the first value, and its functions
  * are made when they are read: a server may list more tools than a run ever calls. One that cannot be compiled, such as one in an unknown dialect,
- * accepts every object: the server checks its input itself.
+ * accepts everything: the server checks its input itself.
  */
 export class LazySchema implements ToolSchema<JsonObject> {
   /** Frozen with everything inside. */
@@ -149,20 +149,20 @@ export class LazySchema implements ToolSchema<JsonObject> {
   }
 
   async #validate(value: unknown): Promise<StandardSchemaV1.Result<JsonObject>> {
-    if (!isRecord(value)) return { issues: [{ message: 'must be an object' }] }
     try {
       this.#compiled ??= this.#sdk.fromJsonSchema(withoutPatterns(this.shown) as JsonObject)
       const checked = await this.#compiled['~standard'].validate(value)
       return checked.issues ? checked : { value: checked.value as JsonObject }
-    } catch {
-      // Also one that refers to itself without end.
-      this.#compiled = ANY_OBJECT
-      return { value }
+    } catch (error) {
+      // The stack is too small for this value, or for a schema that refers to itself without end.
+      if (error instanceof RangeError) return { issues: [{ message: 'it is nested too deeply to be checked' }] }
+      this.#compiled = ANYTHING
+      return { value: value as JsonObject }
     }
   }
 }
 
-const ANY_OBJECT = shownSchema({}, (value) => ({ value }))
+const ANYTHING = shownSchema({}, (value) => ({ value }))
 
 // Core reads the JSON Schema as it is.
 branded('schema', LazySchema.prototype, (schema: LazySchema) => schema.shown)

@@ -34,6 +34,8 @@ export class Link<Context> implements Way {
   readonly server: string
   readonly #options: LinkOptions<Context>
   #opening: Promise<Connection> | undefined
+  /** The last lines that the process of the server has written to its standard error. */
+  readonly #log: string[] = []
   /** Ends the opening. */
   #stop = new AbortController()
   #listing: Promise<Listing> | undefined
@@ -140,14 +142,14 @@ export class Link<Context> implements Way {
     const changed = () => {
       this.#listing = undefined
     }
-    const log: string[] = []
     const logged = (line: string) => {
-      log.push(line.slice(0, LONGEST_LINE))
-      if (log.length > MOST_LINES) log.shift()
+      this.#log.push(line.slice(0, LONGEST_LINE))
+      if (this.#log.length > MOST_LINES) this.#log.shift()
     }
     for (let tries = 1; ; tries++)
       try {
-        log.length = 0
+        this.#log.length = 0
+        signal.throwIfAborted()
         const prior = protocols.get(this.server)
         const connection = await connect({ sdk, server, context, mayAsk, messageBytes, prior, changed, signal, logged })
         const discover = connection.client.getDiscoverResult()
@@ -164,15 +166,16 @@ export class Link<Context> implements Way {
           continue
         }
         this.#opening = undefined
-        throw this.#named(sdk, error, log)
+        throw this.#named(sdk, error)
       }
   }
 
   /** The error with the name of the server. It has no cause, because the client's errors contain addresses and answers. */
-  #named(sdk: Connection['sdk'], error: unknown, log: readonly string[] = []): unknown {
+  #named(sdk: Connection['sdk'], error: unknown): unknown {
     if (error instanceof McpError) return error
     if (faultOf(sdk, error) === 'auth') return this.unauthorized()
-    const hint = log.length > 0 ? '. The log of this error has what its process has written' : ''
+    const log = [...this.#log]
+    const hint = log.length > 0 ? '. Its process has written to its standard error' : ''
     return new McpConnectionError(this.server, `cannot be reached (${reasonOf(sdk, error)})${hint}`, log)
   }
 }

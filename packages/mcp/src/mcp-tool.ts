@@ -14,7 +14,7 @@ import { ServerCall } from './server-call.ts'
 import type { Way } from './way.ts'
 
 /** Marks a tool of a server. A copy of the tool has the mark, too. */
-const LISTED: unique symbol = Symbol.for('@meanwhile/mcp/tool')
+const LISTED: unique symbol = Symbol.for('@meanwhile/mcp/listed-tool')
 
 /** What is known of a tool that comes from a server; `undefined` for any other tool. */
 export function mcpOf(tool: Tool & { readonly [LISTED]?: ListedTool }): McpToolInfo | undefined {

@@ -52,7 +52,7 @@ function watched(client: Client, transport: Transport, sdk: Sdk): OpenCalls {
   let calls = known.get(transport)
   if (calls) return calls
   calls = new OpenCalls()
-  calls.watch(transport, sdk)
+  calls.watch(client, transport, sdk)
   known.set(transport, calls)
   try {
     answerQuestions(client, calls)

@@ -9,7 +9,7 @@ import { Link } from './link.ts'
 import { checkMcpOptions, fullLimits, type McpOptions, type ServerOptions } from './options.ts'
 import { type ServerTools, toolSet } from './tool-set.ts'
 
-/** What `mcp` returns. `close` closes all connections; a run that still needs one opens it again. */
+/** What `mcp` returns. `close` closes all connections; a run that still needs one opens it again. A run that is just connecting fails. */
 export interface McpMiddleware extends Middleware, AsyncDisposable {
   close(): Promise<void>
 }

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { isRecord } from '@meanwhile/core/calls'
-import type { ElicitRequest, ElicitResult, Progress, Transport } from '@modelcontextprotocol/client'
+import type { Client, ElicitRequest, ElicitResult, Progress, Transport } from '@modelcontextprotocol/client'
 import type { Sdk } from './sdk.ts'
 import { withReadableContent } from './tolerance.ts'
 
@@ -32,6 +32,8 @@ export class OpenCalls {
   readonly #calls = new Map<unknown, OpenCall>()
   /** What to do when the stream of an answer has ended, also for requests other than calls. */
   readonly #streams = new Map<unknown, () => void>()
+  /** The ids of the requests, by their tokens. */
+  readonly #ids = new Map<unknown, string>()
   /** The token of the call whose stream has sent this event last. */
   readonly #events = new Map<string, string>()
   #whenOver: (() => void) | undefined
@@ -66,6 +68,7 @@ export class OpenCalls {
       meta: { progressToken },
       over: () => {
         this.#streams.delete(progressToken)
+        this.#ids.delete(progressToken)
         if (this.#streams.size === 0) this.#whenOver?.()
       },
     }
@@ -90,20 +93,15 @@ export class OpenCalls {
     this.#calls.get(this.#events.get(event))?.resumed()
   }
 
-  /** Called with a request when all of its response was read. The client passes its answer on in later microtasks; if it had none, it is lost. */
-  ended(body: unknown): void {
-    const request: unknown = typeof body === 'string' ? JSON.parse(body) : undefined
-    setImmediate(() => this.#streams.get(tokenOf(request))?.())
-  }
-
   /** Listens to the transport of a connected client. */
-  watch(transport: Transport, sdk: Sdk): void {
+  watch(client: Client, transport: Transport, sdk: Sdk): void {
     const { onmessage } = transport
     const send = transport.send.bind(transport)
     // The client does not notice when an HTTP server dies while it answers: the request would wait for its time limit.
     transport.send = (message, options) => {
-      const token = tokenOf(message)
-      if (token === undefined) return send(message, options)
+      const token = 'params' in message ? message.params?._meta?.progressToken : undefined
+      if (token === undefined || !('id' in message)) return send(message, options)
+      if (this.#streams.has(token)) this.#ids.set(token, String(message.id))
       const onRequestStreamEnd = () => {
         options?.onRequestStreamEnd?.()
         // The answer may be the last that the stream had: the client passes it on in later microtasks.
@@ -113,7 +111,10 @@ export class OpenCalls {
     }
     // The client would check each notification against many schemas, and a server may send very many.
     transport.onmessage = (message, extra) => {
-      if (!this.takes(message)) onmessage?.(withReadableContent(message, sdk), extra)
+      if (this.takes(message)) return
+      const isOurs = 'id' in message && [...this.#ids.values()].includes(String(message.id))
+      const era = client.getProtocolEra()
+      onmessage?.(isOurs ? withReadableContent(message, sdk, era) : message, extra)
     }
   }
 
@@ -125,11 +126,6 @@ export class OpenCalls {
     call.progress(message.params)
     return true
   }
-}
-
-function tokenOf(request: unknown): unknown {
-  if (!isRecord(request) || !isRecord(request.params) || !isRecord(request.params._meta)) return undefined
-  return request.params._meta.progressToken
 }
 
 function isProgress(value: object): value is Progress {

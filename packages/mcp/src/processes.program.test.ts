@@ -96,7 +96,7 @@ test('if the process of a server ends at once, or there is none, the error has i
     const error = await run.catch((error: unknown) => error)
     expect(error).toMatchObject({
       name: 'McpConnectionError',
-      message: 'a: cannot be reached (CONNECTION_CLOSED). The log of this error has what its process has written',
+      message: 'a: cannot be reached (CONNECTION_CLOSED). Its process has written to its standard error',
       log: [log],
     })
     expect(inspect(error)).not.toContain(log)

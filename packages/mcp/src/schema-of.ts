@@ -15,7 +15,7 @@ export function schemaOf<Value>(
   return { '~standard': { version: 1, vendor: 'meanwhile', validate } }
 }
 
-/** A schema that models and pages read. Core copies `shown` unless it is frozen. */
+/** A schema that models and pages read. */
 export function shownSchema<Value>(shown: JsonObject, validate: Validate<Value>): ToolSchema<Value> {
   return { '~standard': { version: 1, vendor: 'meanwhile', validate, jsonSchema: { input: () => shown } } }
 }

@@ -13,7 +13,7 @@ export interface PostgresOptions<Client extends PostgresClient = PostgresClient>
   readonly schema?: string
   /**
    * Runs a statement under its name; with `pg` this is `(statement) => pool.query(statement)`. Then PostgreSQL parses and plans the most frequent statements
-   * once in a connection, which saves it a quarter of its CPU time. Behind a pooler that loses the names, the statements go to `pool` again. Default: all do.
+   * once in a connection, which saves it a quarter of its CPU time. When a pooler has lost a name, `pool` runs all statements. Default: it always does.
    */
   readonly prepared?: (statement: PreparedStatement) => Promise<{ readonly rows: readonly PostgresRow[] }>
   /** How often a statement is retried after a lost connection. The first wait is 50 ms, and each further wait is twice as long. Default 7, which is 6 s. */
@@ -39,11 +39,12 @@ export interface PostgresSchema {
 /**
  * Opens a schema, which may not exist yet. If the database is not set up, the error is a {@link CheckpointStoreError} that names the function to
  * call, `setUp`.
- * @throws {ConfigError} The pool has no `query`, the schema is not a valid name, or `retries` is not an integer of at least 0.
+ * @throws {ConfigError} The pool has no `query`, the schema is not a valid name, `prepared` is not a function, or `retries` is not an integer of at least 0.
  */
 export function openPostgres({ pool, schema, prepared, retries = 7 }: PostgresOptions, setUp: string): PostgresSchema {
   const name = quotedSchema(schema)
   if (typeof pool?.query !== 'function') throw new ConfigError('pool', 'must have a query method, like a Pool of pg')
+  if (prepared !== undefined && typeof prepared !== 'function') throw new ConfigError('prepared', 'must be a function')
   if (!Number.isSafeInteger(retries) || retries < 0) throw new ConfigError('retries', 'must be an integer from 0')
 
   async function again<Result>(act: () => Promise<Result>): Promise<Result> {

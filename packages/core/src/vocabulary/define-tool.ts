@@ -132,7 +132,7 @@ export function definitionOf(tool: Tool): ToolDefinition {
   return { name: tool.name, description: tool.description, inputSchema: inputSchemaOf(tool) }
 }
 
-/** Throws as {@link definitionOf}. */
+/** Returns the JSON Schema of the tool's input. Throws as {@link definitionOf}. */
 export function inputSchemaOf({ name, input }: Tool): JsonSchema {
   const inputSchema = jsonSchemaOf(input, 'tools', name)
   const { anyOf, oneOf = anyOf } = inputSchema

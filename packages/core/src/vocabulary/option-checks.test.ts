@@ -181,11 +181,12 @@ test('unknown options of a cancel and of a tool without a run are refused (P23)'
 
 test.each<[what: string, given: unknown, shown: string]>([
   ['a string', '3', "'3'"],
-  ['a long string', 'x'.repeat(1e6), `'${'x'.repeat(64)}'`],
+  ['a long string', 'x'.repeat(1e6), `'${'x'.repeat(64)}…'`],
   ['NaN', Number.NaN, 'NaN'],
   ['null', null, 'null'],
   ['an object', { steps: 3 }, 'an object'],
   ['an object without a prototype', Object.create(null), 'an object'],
+  ['a function', () => 3, 'a function'],
   ['a symbol', Symbol('3'), 'Symbol(3)'],
 ])('the error for a wrong number shows %s as what it is (A2)', (_, given, shown) => {
   const message = `maxSteps: must be a positive integer, or Infinity, not ${shown}`

@@ -115,8 +115,8 @@ export function mustBe(what: string, option: string, value: number, holds: boole
     throw new ConfigError(option, `must be ${what}, or Infinity, not ${shownValue(value)}`)
 }
 
-/** Returns the wrong value of an option, for the message of its error. A text is quoted, so that it does not look like a number, and cut. */
+/** Returns the wrong value of an option, for the message of its error. A text is quoted, so that it does not look like a number, and a long one is cut. */
 export function shownValue(value: unknown): string {
-  if (typeof value === 'string') return `'${value.slice(0, LONGEST_NAME)}'`
-  return Object(value) === value ? 'an object' : String(value)
+  if (typeof value === 'string') return `'${value.length > LONGEST_NAME ? `${value.slice(0, LONGEST_NAME)}…` : value}'`
+  return Object(value) === value ? `${typeof value === 'function' ? 'a' : 'an'} ${typeof value}` : String(value)
 }
