@@ -58,7 +58,7 @@ export async function connect<Context>(connecting: Connecting<Context>): Promise
   const { transport, network, pid, grace = GRACE } = await open(connecting, calls)
   const client = new sdk.Client(CLIENT, {
     capabilities: mayAsk ? { elicitation: { form: {}, url: {} } } : {},
-    versionNegotiation: { mode: 'auto' },
+    versionNegotiation: { mode: 'auto', ...('command' in server && { probe: { timeoutMs: PROBE } }) },
     inputRequired: { autoFulfill: false },
     // At once: the next run may begin now.
     listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: changed } },
@@ -104,6 +104,9 @@ export async function connect<Context>(connecting: Connecting<Context>): Promise
 }
 
 const CLIENT = { name: 'meanwhile', version: '0.1.0' }
+
+/** How many milliseconds a process has to answer a request of the 2026 protocol. Servers of the 2025 protocol may be silent when they do not know a request. */
+const PROBE = 10_000
 
 /** Lets a server of the 2025 protocol ask. */
 export function answerQuestions(client: Client, calls: OpenCalls): void {

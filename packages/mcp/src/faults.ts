@@ -52,9 +52,16 @@ export function reasonOf(sdk: Sdk, thrown: unknown): string {
   const { ProtocolError, SdkError, SdkHttpError } = sdk
   const error = causeOf(sdk, thrown)
   if (error instanceof SdkHttpError) return `HTTP ${error.status}`
-  if (error instanceof SdkError) return String(error.code)
+  if (error instanceof SdkError) return `${error.code}${placeIn(error)}`
   if (error instanceof ProtocolError) return `JSON-RPC ${error.code}`
   return codeOf(error) || (error instanceof Error ? error.name : 'unknown error')
+}
+
+/** Which member of an answer is not valid. */
+function placeIn({ message }: Error): string {
+  const [, path] = /"path":\s*\[([^\]]*)\]/.exec(message) ?? []
+  const names = path?.match(/[\w-]+/g)
+  return names ? ` at ${names.join('.').slice(0, 100)}` : ''
 }
 
 /** While it finds out which protocol the server speaks, the client wraps what went wrong. */

@@ -88,7 +88,11 @@ const cases: readonly [string, readonly string[], HttpServer, (readonly ScriptSt
     }),
   ],
   ['throws a text', ['a: cannot be reached (unknown error)'], { ...page(''), fetch: () => Promise.reject('secret') }],
-  ['has no version', ['a: cannot be reached (INVALID_RESULT)'], connecting(() => ({ capabilities: {} }))],
+  [
+    'has no version',
+    ['a: cannot be reached (INVALID_RESULT at protocolVersion)'],
+    connecting(() => ({ capabilities: {} })),
+  ],
   [
     'has an unknown version',
     ['a: cannot be reached (Error)'],

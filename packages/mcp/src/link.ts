@@ -159,7 +159,7 @@ export class Link<Context> implements Way {
         if (signal.aborted) throw new McpConnectionError(this.server, 'was closed before it was connected')
         // Another version of the server may have been installed.
         protocols.delete(this.server)
-        const isOver = isSilent(sdk, error) || ['auth', 'refused'].includes(faultOf(sdk, error))
+        const isOver = isSilent(sdk, error) || ['auth', 'refused', 'answered'].includes(faultOf(sdk, error))
         const isFinal = isOver || tries === TRIES
         if (!isFinal) {
           await new Promise((resolve) => setTimeout(resolve, 100 * 4 ** (tries - 1)))

@@ -162,6 +162,15 @@ test('a function that chooses tools cannot change them, nor can a reader of what
   expect(info).toEqual({ server: 'a', name: 'one', annotations: { readOnlyHint: true }, hash: expect.any(String) })
 })
 
+test('names in include and exclude that no server has are a warning that lists the tools: a server may have removed one (MC9)', async () => {
+  const servers = { a: listing([listed('read'), listed('write')]) }
+  const { warnings } = await toolsOf({ servers, include: ['read', 'raed'], exclude: ['wirte'] })
+  expect(warnings.map(({ code, message }) => [code, message])).toEqual([
+    ['mcp-tool', 'include: no server has raed. They have: read, write'],
+    ['mcp-tool', 'exclude: no server has wirte. They have: read, write'],
+  ])
+})
+
 test('include and exclude choose tools by the server’s names (MC9)', async () => {
   const servers = { a: listing([listed('one'), listed('two'), listed('three')]) }
   expect((await toolsOf({ servers, include: ['one', 'two'], exclude: ['two'] })).names).toEqual(['one'])

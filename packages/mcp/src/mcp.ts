@@ -7,7 +7,7 @@ import { McpError } from './errors.ts'
 import { KnownTools } from './known-tools.ts'
 import { Link } from './link.ts'
 import { checkMcpOptions, fullLimits, type McpOptions, type ServerOptions } from './options.ts'
-import { type ServerTools, toolSet } from './tool-set.ts'
+import { type ServerTools, toolSet, unknownNames } from './tool-set.ts'
 
 /** What `mcp` returns. `close` closes all connections; a run that still needs one opens it again. A run that is just connecting fails. */
 export interface McpMiddleware extends Middleware, AsyncDisposable {
@@ -80,7 +80,10 @@ export function mcp<Context = unknown>(options: McpOptions<Context>): McpMiddlew
     async beforeAgent(setup, run) {
       const lists = await Promise.all(Object.entries(servers).map(([name, server]) => toolsOf(name, server, run)))
       const found = lists.flat()
-      for (const message of found.flatMap(({ listing }) => listing.problems)) run.warn({ code: 'mcp-tool', message })
+      const problems = found.flatMap(({ listing }) => listing.problems)
+      // An optional server that is down may have them.
+      const unknown = found.length === lists.length ? unknownNames(found, options) : []
+      for (const message of [...problems, ...unknown]) run.warn({ code: 'mcp-tool', message })
       const made = toolSet(
         found,
         setup.tools.map(({ name }) => name),

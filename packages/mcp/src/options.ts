@@ -240,8 +240,11 @@ function checkServer<Context>(name: string, server: ServerOptions<Context>, hasC
   if (typeof server !== 'object' || server === null)
     throw new ConfigError(`servers.${name}`, 'must be an object with command, url or connect')
   if ('command' in server) checkOptions('mcp', server, STDIO, of)
-  else if ('url' in server) checkOptions('mcp', server, HTTP, of)
-  else if ('connect' in server) checkOptions('mcp', server, OWN, of)
+  else if ('url' in server) {
+    checkOptions('mcp', server, HTTP, of)
+    if (typeof server.url !== 'function' && !isHttp(server.url))
+      throw new ConfigError(`${of}url`, 'must begin with http:// or https://')
+  } else if ('connect' in server) checkOptions('mcp', server, OWN, of)
   else throw new ConfigError(`servers.${name}`, 'must have command, url or connect')
   const perUser = perUserOptions(server)
   if (perUser.length > 0 && !server.identity)
@@ -251,6 +254,10 @@ function checkServer<Context>(name: string, server: ServerOptions<Context>, hasC
     )
   if (server.identity && !hasContext)
     throw new ConfigError('context', `is required, because servers.${name} has an identity`)
+}
+
+function isHttp(url: string | URL): boolean {
+  return URL.canParse(String(url)) && /^https?:$/.test(new URL(url).protocol)
 }
 
 function perUserOptions<Context>(server: ServerOptions<Context>): readonly string[] {

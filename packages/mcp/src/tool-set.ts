@@ -39,6 +39,23 @@ export function toolSet(servers: readonly ServerTools[], taken: readonly string[
   })
 }
 
+/** What is said about names in `include` and `exclude` that no server has. A server may have removed a tool, so that is not an error. */
+export function unknownNames(
+  servers: readonly ServerTools[],
+  { include = [], exclude = [] }: Shared,
+): readonly string[] {
+  const names = servers.flatMap(({ listing }) => listing.tools.map(({ name }) => name))
+  const has = new Set(names)
+  return Object.entries({ include: typeof include === 'function' ? [] : include, exclude }).flatMap(
+    ([option, given]) => {
+      const unknown = given.filter((name) => !has.has(name))
+      return unknown.length > 0
+        ? [`${option}: no server has ${unknown.join(', ')}. They have: ${names.join(', ')}`]
+        : []
+    },
+  )
+}
+
 /** The tool of the last run, if it would be the same: a server may have very many. */
 function sharedTool(listed: ListedTool, name: string, common: Common): Tool {
   const { last } = listed
