@@ -72,10 +72,9 @@ export async function connect<Context>(connecting: Connecting<Context>): Promise
   // What it reports here, such as progress of a call that has ended, does not make a call fail.
   client.onerror = () => {}
   // The client does not hand a signal to all that it waits for, but gives up when its transport closes.
-  let running: number | null | undefined
+  let stopping: Promise<void> | undefined
   const stop = () => {
-    running = pid?.()
-    void transport.close().catch(() => {})
+    stopping ??= closed(() => transport.close(), pid?.(), grace)
   }
   signal.addEventListener('abort', stop)
   try {
@@ -84,7 +83,8 @@ export async function connect<Context>(connecting: Connecting<Context>): Promise
     calls.watch(client, transport, sdk)
   } catch (error) {
     isClosed = true
-    await closed(() => transport.close(), running ?? pid?.(), grace)
+    stop()
+    await stopping
     throw error
   } finally {
     signal.removeEventListener('abort', stop)
