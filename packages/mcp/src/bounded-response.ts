@@ -31,7 +31,7 @@ export function boundedResponse(response: Response, reading: Reading): Response 
   const type = headers.get('content-type') ?? ''
   if (type.includes('text/event-stream')) return new Response(body.pipeThrough(eventStream(reading)), response)
   const limited = body.pipeThrough(limit(reading))
-  return new Response(type.includes('application/json') ? limited.pipeThrough(oneMessage()) : limited, response)
+  return new Response(type.includes('application/json') ? limited.pipeThrough(wholeMessage()) : limited, response)
 }
 
 /** The same for a response that is not of the server, such as one with a token. */
@@ -50,7 +50,7 @@ function limit({ messageBytes }: Reading): TransformStream<Uint8Array, Uint8Arra
   })
 }
 
-function oneMessage(): TransformStream<Uint8Array, Uint8Array> {
+function wholeMessage(): TransformStream<Uint8Array, Uint8Array> {
   const decoder = new TextDecoder()
   let text = ''
   return new TransformStream({

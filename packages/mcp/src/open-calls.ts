@@ -30,10 +30,8 @@ interface Open {
 export class OpenCalls {
   /** By the progress token of the request, which is how requests and progress are told apart. */
   readonly #calls = new Map<unknown, OpenCall>()
-  /** What to do when the stream of an answer has ended, also for requests other than calls. */
-  readonly #streams = new Map<unknown, () => void>()
-  /** The ids of the requests, by their tokens. */
-  readonly #ids = new Map<unknown, string>()
+  /** All requests that wait for their answer, by their tokens: `lost` is called when its stream has ended. The id is there when it is sent. */
+  readonly #requests = new Map<unknown, { readonly lost: () => void; id?: string }>()
   /** The token of the call whose stream has sent this event last. */
   readonly #events = new Map<string, string>()
   #whenOver: (() => void) | undefined
@@ -63,13 +61,12 @@ export class OpenCalls {
   /** Another request. `lost` is called when its answer is lost. */
   addRequest(lost: () => void): Open {
     const progressToken = randomUUID()
-    this.#streams.set(progressToken, lost)
+    this.#requests.set(progressToken, { lost })
     return {
       meta: { progressToken },
       over: () => {
-        this.#streams.delete(progressToken)
-        this.#ids.delete(progressToken)
-        if (this.#streams.size === 0) this.#whenOver?.()
+        this.#requests.delete(progressToken)
+        if (this.#requests.size === 0) this.#whenOver?.()
       },
     }
   }
@@ -77,7 +74,7 @@ export class OpenCalls {
   /** Calls the function when no request waits for its answer. */
   whenOver(then: () => void): void {
     this.#whenOver = then
-    if (this.#streams.size === 0) then()
+    if (this.#requests.size === 0) then()
   }
 
   /** Answers a question of the 2025 protocol. It names no call, so only one call may be open. */
@@ -100,22 +97,27 @@ export class OpenCalls {
     // The client does not notice when an HTTP server dies while it answers: the request would wait for its time limit.
     transport.send = (message, options) => {
       const token = 'params' in message ? message.params?._meta?.progressToken : undefined
-      if (token === undefined || !('id' in message)) return send(message, options)
-      if (this.#streams.has(token)) this.#ids.set(token, String(message.id))
+      const request = this.#requests.get(token)
+      if (!request || !('id' in message)) return send(message, options)
+      request.id = String(message.id)
       const onRequestStreamEnd = () => {
         options?.onRequestStreamEnd?.()
         // The answer may be the last that the stream had: the client passes it on in later microtasks.
-        setImmediate(() => this.#streams.get(token)?.())
+        setImmediate(() => this.#requests.get(token)?.lost())
       }
       return send(message, { ...options, onRequestStreamEnd })
     }
     // The client would check each notification against many schemas, and a server may send very many.
     transport.onmessage = (message, extra) => {
       if (this.takes(message)) return
-      const isOurs = 'id' in message && [...this.#ids.values()].includes(String(message.id))
-      const era = client.getProtocolEra()
-      onmessage?.(isOurs ? withReadableContent(message, sdk, era) : message, extra)
+      const isOurs = 'id' in message && this.#hasRequest(String(message.id))
+      onmessage?.(isOurs ? withReadableContent(message, sdk, client.getProtocolEra()) : message, extra)
     }
+  }
+
+  #hasRequest(id: string): boolean {
+    for (const request of this.#requests.values()) if (request.id === id) return true
+    return false
   }
 
   /** Whether a message is progress of an open call, which has then heard of it. */

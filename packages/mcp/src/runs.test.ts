@@ -27,6 +27,45 @@ test('an optional server that cannot be reached is left out with a warning (MC1)
   expect(warnings).toMatchObject([{ code: 'mcp-server', message: 'b: cannot be reached (ECONNREFUSED)' }])
 })
 
+test('a server whose first answer is not valid is not asked again: the error names the member (MC4)', async () => {
+  let asked = 0
+  const server = raw(({ method }) => {
+    if (method === 'initialize') asked++
+    return method === 'initialize'
+      ? { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 'a' } }
+      : undefined
+  })
+  const { error } = await ran({ servers: { a: server } }, [say('hi')])
+  expect(error).toMatchObject({ message: 'a: cannot be reached (INVALID_RESULT at serverInfo.version)' })
+  expect(asked).toBe(1)
+})
+
+test('an address that is not one of HTTP is a ConfigError before any run (MC1)', () => {
+  for (const url of ['nonsense', 'localhost:3000/mcp', new URL('file:///mcp')])
+    expect(() => mcp({ servers: { a: { url } } })).toThrow(
+      expect.objectContaining({ name: 'ConfigError', option: 'servers.a.url' }),
+    )
+})
+
+test('close does not wait for a transport that never comes, and its run fails (MC1)', async () => {
+  const begun = Promise.withResolvers<void>()
+  const servers = mcp({
+    servers: {
+      a: {
+        connect() {
+          begun.resolve()
+          return new Promise(() => {})
+        },
+      },
+    },
+  })
+  const run = createAgent({ model: scriptedModel([]), middleware: [servers] }).run('Go')
+  const failed = run.catch((error: unknown) => error)
+  await begun.promise
+  await servers.close()
+  expect(await failed).toMatchObject({ message: 'a: was closed before it was connected' })
+})
+
 /** A server with tools that change, and how often it was asked for them. */
 function changing(tools: readonly object[]) {
   const now = { tools, lists: 0, connects: 0 }

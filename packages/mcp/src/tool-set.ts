@@ -44,16 +44,20 @@ export function unknownNames(
   servers: readonly ServerTools[],
   { include = [], exclude = [] }: Shared,
 ): readonly string[] {
-  const names = servers.flatMap(({ listing }) => listing.tools.map(({ name }) => name))
-  const has = new Set(names)
-  return Object.entries({ include: typeof include === 'function' ? [] : include, exclude }).flatMap(
-    ([option, given]) => {
-      const unknown = given.filter((name) => !has.has(name))
-      return unknown.length > 0
-        ? [`${option}: no server has ${unknown.join(', ')}. They have: ${names.join(', ')}`]
-        : []
-    },
-  )
+  const tools = servers.flatMap(({ listing }) => listing.tools)
+  const problems = {
+    include: typeof include === 'function' ? undefined : unknownIn(include, tools),
+    exclude: unknownIn(exclude, tools),
+  }
+  return Object.entries(problems).flatMap(([option, problem]) => (problem ? [`${option}: ${problem}`] : []))
+}
+
+/** Which of these names no server has, and which ones they have. */
+function unknownIn(names: readonly string[], tools: readonly ListedTool[]): string | undefined {
+  const unknown = new Set(names)
+  for (const { name } of unknown.size > 0 ? tools : []) unknown.delete(name)
+  if (unknown.size === 0) return undefined
+  return `no server has ${[...unknown].join(', ')}. They have: ${tools.map(({ name }) => name).join(', ')}`
 }
 
 /** The tool of the last run, if it would be the same: a server may have very many. */
@@ -90,11 +94,8 @@ export function effectOf(definition: McpDefinition, { effects, trust }: Shared):
 /** @throws {ConfigError} An effect or a pin would have no effect. */
 function checkNames(tools: readonly ListedTool[], { effects = {}, pin = {} }: Shared): void {
   for (const [option, value] of Object.entries({ effects, pin })) {
-    const unknown = new Set(Object.keys(value))
-    for (const { name } of unknown.size > 0 ? tools : []) unknown.delete(name)
-    if (unknown.size === 0) continue
-    const names = tools.map(({ name }) => name)
-    throw new ConfigError(option, `no server has ${[...unknown].join(', ')}. They have: ${names.join(', ')}`)
+    const problem = unknownIn(Object.keys(value), tools)
+    if (problem) throw new ConfigError(option, problem)
   }
 }
 
