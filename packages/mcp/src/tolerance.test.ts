@@ -1,12 +1,12 @@
-import { call } from '@meanwhile/assemble/testing'
-import type { AgentResult, ToolMessage } from '@meanwhile/core'
+import { call, respond, say, scriptedModel } from '@meanwhile/assemble/testing'
+import { type AgentResult, createAgent, type ToolMessage } from '@meanwhile/core'
 import type { FetchLike } from '@modelcontextprotocol/client'
 import * as sdk from '@modelcontextprotocol/client'
 import { McpServer } from '@modelcontextprotocol/server'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { bodyOf, event, listed, listing, type RawRequest, raw, served, streamed } from '../test/in-process.ts'
-import { ran } from '../test/runs.ts'
+import { ran, readIn } from '../test/runs.ts'
 import { mcpTools } from './index.ts'
 import { LineBuffer } from './line-buffer.ts'
 import { schemaOf } from './schema-of.ts'
@@ -157,6 +157,7 @@ test('only answers of the server to our requests are changed, not those for the 
   const page = { content: 'a text', structuredContent: [1] }
   const { fetch, ...server } = listing([listed('t')], () => ({ content: 'ok' }))
   let given: unknown
+  let later: Readonly<Record<'begun' | 'answer', PromiseWithResolvers<void>>> | undefined
   const authProvider = {
     token: async () => (given === undefined ? undefined : 'T'),
     onUnauthorized: async ({ fetchFn }: { fetchFn: FetchLike }) => {
@@ -169,6 +170,10 @@ test('only answers of the server to our requests are changed, not those for the 
     if (!new Headers(init?.headers).has('authorization')) return new Response('', { status: 401 })
     const { id, method } = JSON.parse(bodyOf(init))
     if (method === 'acme/page') return Response.json({ jsonrpc: '2.0', id, result: page })
+    if (method === 'tools/call' && later) {
+      later.begun.resolve()
+      await later.answer.promise
+    }
     return (await fetch?.(url, init)) ?? new Response()
   }
   const options = { servers: { a: { ...server, fetch: guarded, authProvider } } }
@@ -179,9 +184,15 @@ test('only answers of the server to our requests are changed, not those for the 
   await client.connect(
     new sdk.StreamableHTTPClientTransport(new URL(server.url as string), { fetch: guarded, authProvider }),
   )
-  await mcpTools(client, { server: 'a' })
+  const tools = await mcpTools(client, { server: 'a' })
+  later = { begun: Promise.withResolvers(), answer: Promise.withResolvers() }
+  const model = scriptedModel([respond(call('t', {})), respond(say('done'))])
+  const run = createAgent({ model, tools }).run('Go')
+  await later.begun.promise
   const anything = schemaOf((value): value is object => typeof value === 'object', 'is not an object')
   expect(await client.request({ method: 'acme/page' }, anything)).toEqual(page)
+  later.answer.resolve()
+  expect(readIn(await run)).toEqual(['ok'])
   await client.close()
 })
 
