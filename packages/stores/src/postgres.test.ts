@@ -45,7 +45,8 @@ test.each([
 ])('postgres: with $name no store is made (A2)', async ({ options, option }) => {
   const error = expect.objectContaining({ name: 'ConfigError', option })
   expect(() => postgresStore(options as never)).toThrow(error)
-  if (option !== 'retries' && option !== 'prepared') await expect(setUpPostgres(options as never)).rejects.toThrow(error)
+  if (option !== 'retries' && option !== 'prepared')
+    await expect(setUpPostgres(options as never)).rejects.toThrow(error)
   if ('schema' in options) expect(() => postgresSchema(options.schema as never)).toThrow(error)
 })
 
