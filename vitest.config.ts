@@ -52,7 +52,7 @@ function project(name: string, include: string, but: readonly string[] = []): Te
       // Separate commands run the tests that start our programs, and those that need PostgreSQL or a browser.
       exclude: [...configDefaults.exclude, '**/*.{program,durable,browser,deep}.test.ts', ...but],
       environment: 'node',
-      setupFiles: [path('apps/tests/requests/check-requests.ts')],
+      setupFiles: [path('apps/tests/requests/check-requests.ts'), path('apps/tests/support/left-intervals.ts')],
       isolate: false,
       // Tests make much that is soon garbage. With V8's default it is collected, and copied, more often.
       execArgv: ['--max-semi-space-size=64'],

@@ -8,7 +8,7 @@ import { approve, memoryBackend, offloadToolResults, redact, retryModel } from '
 import { createThreads, memoryThreads } from '@meanwhile/threads'
 import { chatHandler } from '@meanwhile/ui/ai-sdk'
 import { createMcpHandler, inputRequired, McpServer } from '@modelcontextprotocol/server'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 
 /** A server, and the calls that it has received. */
@@ -34,6 +34,7 @@ function store(): { readonly server: HttpServer; readonly did: string[] } {
     return server
   }
   const handler = createMcpHandler(make)
+  onTestFinished(() => handler.close())
   return { server: { url: 'http://store.test/mcp', fetch: (url, init) => handler.fetch(new Request(url, init)) }, did }
 }
 
@@ -212,6 +213,7 @@ test('a remembered approval does not hold for a tool whose server has changed it
     }
     const agent = (words: string, ...calls: string[]) => {
       const handler = createMcpHandler(make(words))
+      onTestFinished(() => handler.close())
       const url = 'http://store.test/mcp'
       const servers = mcp({ servers: { store: { url, fetch: (url, init) => handler.fetch(new Request(url, init)) } } })
       const asks = approve({

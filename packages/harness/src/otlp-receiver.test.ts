@@ -105,7 +105,9 @@ test('protobuf gives the same spans and points as JSON, with and without compres
     new PeriodicExportingMetricReader({ exporter: new OTLPMetricExporter({ url: metrics }) }),
     new PeriodicExportingMetricReader({ exporter: new ProtobufMetricExporter({ url: metrics }) }),
   ]
-  const meter = new MeterProvider({ readers }).getMeter('test')
+  const provider = new MeterProvider({ readers })
+  onTestFinished(() => provider.shutdown())
+  const meter = provider.getMeter('test')
   meter.createCounter('tokens').add(3, { model: 'a' })
   meter.createGauge('load').record(0.5)
   meter.createHistogram('duration', { unit: 's' }).record(0.25)

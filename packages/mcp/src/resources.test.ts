@@ -8,24 +8,25 @@ import { ran, toolsOf } from '../test/runs.ts'
 import { type HttpServer, type McpLimits, mcpOf, mcpPrompt, mcpTools } from './index.ts'
 
 /** A server with resources and a prompt. */
-const library = served(() => {
-  const server = new McpServer({ name: 'library', version: '1.0.0' })
-  server.registerResource('menu', 'menu://today', { description: 'The menu of today.' }, (uri) => ({
-    contents: [{ uri: uri.href, text: 'Soup' }],
-  }))
-  const photos = new ResourceTemplate('photo://{name}', { list: undefined })
-  server.registerResource('photo', photos, {}, (uri) => ({
-    contents: [{ uri: uri.href, mimeType: 'image/png', blob: 'aGk=' }],
-  }))
-  server.registerPrompt('greet', { argsSchema: z.object({ name: z.string() }) }, ({ name }) => ({
-    messages: [
-      { role: 'user', content: { type: 'text', text: `Greet ${name}.` } },
-      { role: 'user', content: { type: 'image', mimeType: 'image/png', data: 'aGk=' } },
-      { role: 'assistant', content: { type: 'text', text: `Hello ${name}!` } },
-    ],
-  }))
-  return server
-})
+const library = () =>
+  served(() => {
+    const server = new McpServer({ name: 'library', version: '1.0.0' })
+    server.registerResource('menu', 'menu://today', { description: 'The menu of today.' }, (uri) => ({
+      contents: [{ uri: uri.href, text: 'Soup' }],
+    }))
+    const photos = new ResourceTemplate('photo://{name}', { list: undefined })
+    server.registerResource('photo', photos, {}, (uri) => ({
+      contents: [{ uri: uri.href, mimeType: 'image/png', blob: 'aGk=' }],
+    }))
+    server.registerPrompt('greet', { argsSchema: z.object({ name: z.string() }) }, ({ name }) => ({
+      messages: [
+        { role: 'user', content: { type: 'text', text: `Greet ${name}.` } },
+        { role: 'user', content: { type: 'image', mimeType: 'image/png', data: 'aGk=' } },
+        { role: 'assistant', content: { type: 'text', text: `Hello ${name}!` } },
+      ],
+    }))
+    return server
+  })
 
 test('with resources: true a model lists the resources of a server and reads them; both tools are reads (MC23)', async () => {
   const effects: unknown[] = []
@@ -40,7 +41,7 @@ test('with resources: true a model lists the resources of a server and reads the
     call('mcp_read_resource', { uri: 'photo://me' }),
     call('mcp_read_resource', { uri: 'menu://never' }),
   ]
-  const { read, result, tools } = await ran({ servers: { a: { ...library, resources: true } } }, calls, {
+  const { read, result, tools } = await ran({ servers: { a: { ...library(), resources: true } } }, calls, {
     middleware: [look],
   })
   expect(tools.map(({ name }) => name)).toEqual(['mcp_list_resources', 'mcp_read_resource'])
@@ -49,7 +50,7 @@ test('with resources: true a model lists the resources of a server and reads the
   expect(read[1]).toBe('Soup')
   expect(result?.messages[4]).toMatchObject({ content: [{ type: 'file', mediaType: 'image/png', data: 'aGk=' }] })
   expect(read[3]).toMatch(/^a: .*menu:\/\/never/)
-  expect((await toolsOf({ servers: { a: library } })).names).toEqual([])
+  expect((await toolsOf({ servers: { a: library() } })).names).toEqual([])
 })
 
 test('a list of resources says where its next page begins, even if it is cut, and one bad resource costs no other (MC23)', async () => {
@@ -95,8 +96,8 @@ test('a resource whose text is not a string is not an answer (MC23)', async () =
 
 test('the tools for resources of several servers have their names before theirs, and a server without resources has a warning (MC7, MC23)', async () => {
   const servers = {
-    a: { ...library, resources: true },
-    b: { ...library, resources: true },
+    a: { ...library(), resources: true },
+    b: { ...library(), resources: true },
     c: { ...raw(({ method }) => (method === 'tools/list' ? { tools: [] } : undefined)), resources: true },
   }
   const { names, warnings } = await toolsOf({ servers })
@@ -111,13 +112,13 @@ async function connected({ url, fetch }: HttpServer) {
 }
 
 test('mcpTools has the tools for resources, too (MC23)', async () => {
-  await using connection = await connected(library)
+  await using connection = await connected(library())
   const [list] = await mcpTools(connection.client, { server: 'a', resources: true })
   expect(list && mcpOf(list)).toMatchObject({ server: 'a', name: 'mcp_list_resources' })
 })
 
 test('mcpPrompt returns the messages of a prompt, with the limits of content (MC23)', async () => {
-  await using connection = await connected(library)
+  await using connection = await connected(library())
   const prompt = (limits?: McpLimits) => mcpPrompt(connection.client, 'greet', { name: 'Ada' }, limits)
   expect(await prompt()).toEqual([
     { role: 'user', content: [{ type: 'text', text: 'Greet Ada.' }] },

@@ -1,6 +1,7 @@
 /** Servers in the process of the test, for what needs no other one: they answer requests of HTTP. */
 
 import { createMcpHandler, type McpServer } from '@modelcontextprotocol/server'
+import { onTestFinished } from 'vitest'
 import type { HttpServer } from '../src/index.ts'
 import type { Line } from './servers.ts'
 import { trialServer } from './trial-server.ts'
@@ -8,6 +9,7 @@ import { trialServer } from './trial-server.ts'
 /** A server of the official library. */
 export function served(make: () => McpServer): HttpServer {
   const handler = createMcpHandler(make)
+  onTestFinished(() => handler.close())
   return { url: 'http://server.test/mcp', fetch: (url, init) => handler.fetch(new Request(url, init)) }
 }
 

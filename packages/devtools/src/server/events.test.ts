@@ -66,12 +66,15 @@ async function opened(
   const page = get({ host: '127.0.0.1', port, agent: false })
   const [reader]: IncomingMessage[] = await once(page, 'response')
   if (!reader) throw new Error('nobody answered')
-  onTestFinished(() => {
+  const [, response] = await asked
+  onTestFinished(async () => {
+    const closed = once(response, 'close')
     reader.destroy()
     server.close()
     server.closeAllConnections()
+    await closed
   })
-  return { reader, response: (await asked)[1] }
+  return { reader, response }
 }
 
 function runOf(n: number, agent: string): Span {
