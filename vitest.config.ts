@@ -69,8 +69,9 @@ function project(name: string, include: string, but: readonly string[] = []): Te
 
 export default defineConfig({
   test: {
-    // Vitest would leave one processor to itself, and so use one of two. One process more, because some tests wait for a server or a timer.
-    maxWorkers: availableParallelism() + 1,
+    // Vitest would leave one processor to itself, and so use one of two. Not more: each process loads and compiles the packages and libraries for
+    // itself, so that the tests take a fifth more of the processors' time in two than in one, and half as much again in three.
+    maxWorkers: availableParallelism(),
     projects: [
       project('packages', '{packages,scripts}/**/*.test.ts', ['packages/eager-tools/**']),
       // Apart, because OpenAI's Agents SDK sets one timer after another as long as its process runs: also on the fake clock of any test.
