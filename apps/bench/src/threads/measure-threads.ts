@@ -20,7 +20,7 @@ export interface ThreadCost {
   readonly wallMs: Readonly<Record<Way, readonly number[]>>
   /** CPU time of a run that streams as fast as possible, in milliseconds: medians. */
   readonly cpuMs: Readonly<Record<Way, number>>
-  /** Writes of such a run that waited for the disk: the maximum. */
+  /** Writes of such a run that waited for the disk: medians, because what shares a write depends on how busy the machine is. */
   readonly synced: Readonly<Record<Way, number>>
 }
 
@@ -70,7 +70,7 @@ export async function measureThreads(options: ThreadCostOptions): Promise<Thread
       runs,
       wallMs,
       cpuMs: both((way) => median(unpaced[way].map(({ cpuMs }) => cpuMs)) ?? Number.NaN),
-      synced: both((way) => Math.max(...unpaced[way].map(({ synced }) => synced))),
+      synced: both((way) => median(unpaced[way].map(({ synced }) => synced)) ?? Number.NaN),
     }
   } finally {
     await rm(folder, { recursive: true, force: true })

@@ -47,7 +47,7 @@ export function threadsTable(cost: ThreadCost): string {
   ]
   const bars = threadBars(cost).map((bar) => styleText(bar.met ? 'green' : 'red', barText(bar)))
   const notes = [
-    `wall: ${cost.runs} runs in each way, by turns. CPU and synced writes: ${UNPACED_RUNS} more runs as fast as possible, with a tool of 0 ms; CPU of this process, including client and reader.`,
+    `wall: ${cost.runs} runs in each way, by turns. CPU and synced writes: ${UNPACED_RUNS} more runs as fast as possible, with a tool of 0 ms, and their medians; CPU of this process, including client and reader.`,
     ...(cost.runs < LEAST_RUNS ? [`The wall time is judged from ${LEAST_RUNS} runs on.`] : []),
   ]
   return [
