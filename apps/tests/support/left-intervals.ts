@@ -7,10 +7,10 @@ import { beforeAll } from 'vitest'
 
 beforeAll(() => {
   const { setInterval, clearInterval } = globalThis
-  const left = new Map<unknown, string | undefined>()
+  const left = new Map<Parameters<typeof clearInterval>[0], Error>()
   const noted = (...given: Parameters<typeof setInterval>) => {
     const timer = setInterval(...given)
-    left.set(timer, new Error('set here').stack)
+    left.set(timer, new Error('set here'))
     return timer
   }
   const cleared: typeof clearInterval = (timer) => {
@@ -20,6 +20,9 @@ beforeAll(() => {
   Object.assign(globalThis, { setInterval: noted, clearInterval: cleared })
   return () => {
     Object.assign(globalThis, { setInterval, clearInterval })
-    if (left.size > 0) throw new Error(['intervals of this file go on', ...left.values()].join('\n  '))
+    // Only this file fails, and not another one because of it.
+    for (const timer of left.keys()) clearInterval(timer)
+    const places = [...left.values()].map(({ stack }) => stack)
+    if (places.length > 0) throw new Error(['intervals of this file go on', ...places].join('\n  '))
   }
 })

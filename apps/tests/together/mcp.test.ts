@@ -11,6 +11,13 @@ import { createMcpHandler, inputRequired, McpServer } from '@modelcontextprotoco
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 
+/** A server in this process, until the test has ended. */
+function served(make: () => McpServer): HttpServer {
+  const handler = createMcpHandler(make)
+  onTestFinished(() => handler.close())
+  return { url: 'http://store.test/mcp', fetch: (url, init) => handler.fetch(new Request(url, init)) }
+}
+
 /** A server, and the calls that it has received. */
 function store(): { readonly server: HttpServer; readonly did: string[] } {
   const did: string[] = []
@@ -33,9 +40,7 @@ function store(): { readonly server: HttpServer; readonly did: string[] } {
     })
     return server
   }
-  const handler = createMcpHandler(make)
-  onTestFinished(() => handler.close())
-  return { server: { url: 'http://store.test/mcp', fetch: (url, init) => handler.fetch(new Request(url, init)) }, did }
+  return { server: served(make), did }
 }
 
 /** What was called in a run whose first response is cut after its call, and whose second one does not request it. */
@@ -212,10 +217,7 @@ test('a remembered approval does not hold for a tool whose server has changed it
       return server
     }
     const agent = (words: string, ...calls: string[]) => {
-      const handler = createMcpHandler(make(words))
-      onTestFinished(() => handler.close())
-      const url = 'http://store.test/mcp'
-      const servers = mcp({ servers: { store: { url, fetch: (url, init) => handler.fetch(new Request(url, init)) } } })
+      const servers = mcp({ servers: { store: served(make(words)) } })
       const asks = approve({
         tools: ['wipe'],
         remember: 'run',

@@ -116,8 +116,13 @@ export function answerQuestions(client: Client, calls: OpenCalls): void {
 /** `pid`: from before, because a transport that closes no longer tells it. */
 async function closed(close: () => Promise<void>, pid: number | null | undefined, grace: number): Promise<void> {
   const timer = pid ? setTimeout(kill, grace, pid) : undefined
-  await close().catch(() => {})
-  clearTimeout(timer)
+  try {
+    await close()
+  } catch {
+    // It is not used again.
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 function kill(pid: number): void {

@@ -30,7 +30,7 @@ interface Open {
 export class OpenCalls {
   /** By the progress token of the request, which is how requests and progress are told apart. */
   readonly #calls = new Map<unknown, OpenCall>()
-  /** All requests that wait for their answer, by their tokens: `lost` is called when its stream has ended. The id is there when it is sent. */
+  /** The requests that wait for an answer, by progress token. `lost` is called when the stream of the answer has ended; a request has its `id` once it is sent. */
   readonly #requests = new Map<unknown, { readonly lost: () => void; id?: string }>()
   /** The token of the call whose stream has sent this event last. */
   readonly #events = new Map<string, string>()

@@ -5,11 +5,11 @@ import { type PostgresRow, postgresCode } from './postgres-client.ts'
 
 /** A statement that PostgreSQL parses and plans once in a connection, and then knows by its name. A `Client` and a `Pool` of `pg` run it. */
 export interface PreparedStatement {
-  /** Under which the connection keeps it. The same text has the same name. */
+  /** The connection keeps the statement under this name. The same text has the same name. */
   readonly name: string
   /** The SQL, with `$1` and so on for the values. */
   readonly text: string
-  /** In the order of their numbers. */
+  /** The values of `$1`, `$2` and so on, in this order. */
   readonly values: unknown[]
 }
 

@@ -53,7 +53,7 @@ test('a trace that by itself reaches the bound of bytes keeps no further spans, 
 
 test.each([
   ['without runs', 4_000, (n: number) => other(n)],
-  // 500 are kept: of fewer, four times as many are many more evictions.
+  // 500 are kept. With fewer traces, four times as many would be more than four times the evictions.
   ['with runs', 2_500, (n: number) => chat(n)],
 ] as const)(
   'of very many traces %s that arrive at once the latest are kept, in linear time (DT2)',
